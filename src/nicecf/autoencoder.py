@@ -1,0 +1,118 @@
+"""How far a row is from the training data: the reconstruction error of a small autoencoder.
+
+As in the paper's experiments: one-hot categories, numbers scaled to [-1, 1], hidden layers d/2, d/4, 2 or 4, d/4,
+d/2 with tanh, squared error summed over the inputs. A missing number is the middle of the range and switches on an
+input of its own; a missing category is one more category; a category unseen in training switches none on.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPRegressor
+
+from nicecf._typing import Bools, Floats
+
+# Training looks at no more rows than this: the error hardly changes past it, the time does.
+_MOST_ROWS = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Float rows of the package -> inputs of the network."""
+
+    is_categorical: Bools
+    n_levels: tuple[int, ...]
+    low: Floats
+    high: Floats
+    has_missing: Bools
+
+    @classmethod
+    def of(cls, training: Floats, is_categorical: Bools) -> Inputs:
+        """Learn ranges, numbers of categories and which columns have missing values."""
+        n_features = training.shape[1]
+        low, high = np.zeros(n_features), np.ones(n_features)
+        n_levels = np.zeros(n_features, dtype=np.intp)
+        has_missing = np.zeros(n_features, dtype=bool)
+        for j in range(n_features):
+            column = training[:, j]
+            if is_categorical[j]:
+                n_levels[j] = int(column.max(initial=-1.0)) + 1
+                has_missing[j] = bool((column < 0).any())
+                continue
+            present = column[~np.isnan(column)]
+            has_missing[j] = len(present) < len(column)
+            if len(present) and np.ptp(present) > 0:
+                low[j], high[j] = present.min(), present.max()
+            elif len(present):
+                low[j], high[j] = present[0] - 1.0, present[0] + 1.0
+        return cls(is_categorical, tuple(int(n) for n in n_levels), low, high, has_missing)
+
+    def __call__(self, rows: Floats) -> Floats:
+        """The inputs, one line per row."""
+        blocks = []
+        for j, n_levels in enumerate(self.n_levels):
+            column = rows[:, j]
+            if self.is_categorical[j]:
+                blocks.append((column[:, None] == np.arange(n_levels)[None, :]).astype(np.float64))
+                missing = column < 0
+            else:
+                missing = np.isnan(column)
+                scaled = 2.0 * (column - self.low[j]) / (self.high[j] - self.low[j]) - 1.0
+                blocks.append(np.where(missing, 0.0, scaled)[:, None])
+            if self.has_missing[j]:
+                blocks.append(missing.astype(np.float64)[:, None])
+        return np.concatenate(blocks, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Autoencoder:
+    """A trained network; calling it gives the reconstruction error of float rows."""
+
+    inputs: Inputs
+    weights: tuple[Floats, ...]
+    biases: tuple[Floats, ...]
+
+    @classmethod
+    def train(cls, training: Floats, is_categorical: Bools, *, seed: int) -> Autoencoder:
+        """Train on the rows (on a sample of them where there are very many)."""
+        inputs = Inputs.of(training, is_categorical)
+        if len(training) > _MOST_ROWS:
+            sample = np.random.default_rng(seed).choice(len(training), size=_MOST_ROWS, replace=False)
+            training = training[np.sort(sample)]
+        table = inputs(training)
+        network = MLPRegressor(
+            hidden_layer_sizes=layers(table.shape[1]),
+            activation="tanh",
+            early_stopping=len(table) >= 100,
+            n_iter_no_change=5,
+            max_iter=100,
+            random_state=seed,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a bounded effort is what is wanted
+            network.fit(table, table[:, 0] if table.shape[1] == 1 else table)
+        return cls(inputs, tuple(network.coefs_), tuple(network.intercepts_))
+
+    def __call__(self, rows: Floats) -> Floats:
+        """Squared reconstruction error of each row, summed over the inputs."""
+        table = self.inputs(rows)
+        signal = table
+        for weights, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            signal = np.tanh(signal @ weights + bias)
+        return np.asarray(((signal @ self.weights[-1] + self.biases[-1] - table) ** 2).sum(axis=1))
+
+
+def layers(width: int) -> tuple[int, ...]:
+    """The hidden layers for a number of inputs.
+
+    >>> layers(40)
+    (20, 10, 4, 10, 20)
+    >>> layers(6)
+    (3, 2, 2, 2, 3)
+    """
+    half, quarter = -(-width // 2), -(-width // 4)
+    return (half, quarter, 4 if quarter > 4 else 2, quarter, half)

@@ -1,0 +1,290 @@
+"""Any model -> one batched, counted ``predict_proba`` with checked output; the decision rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from nicecf._typing import Floats, Ints, Objects, Table
+from nicecf.exceptions import ModelError, OptionError, SchemaError, listed, plain
+from nicecf.schema import Schema
+
+# Rows are handed to the model in chunks of at most this many cells (32 MB of floats), whatever the width.
+CELLS_PER_CALL = 2**22
+
+# How far a probability may lie outside [0, 1] by rounding (float32 models).
+_ROUNDING = 1e-5
+
+
+@dataclass(frozen=True)
+class ScoreModel:
+    """A model with one score per row, seen as a model with two classes; made by :func:`from_score`."""
+
+    score: Callable[[Any], Any]
+    kind: Literal["probability", "margin"] = "probability"
+
+    def __call__(self, X: Table) -> Floats:
+        """Probabilities of the two classes, shape (rows, 2)."""
+        scores = _array(self.score(X))
+        if scores.ndim == 2 and scores.shape[1] == 1:
+            scores = scores[:, 0]
+        if scores.ndim != 1:
+            raise ModelError(
+                f"the score function returned shape {scores.shape}, expected one number per row. A function that "
+                "returns one column per class needs no from_score: pass it as the model."
+            )
+        if self.kind == "margin":
+            # Both sides by expit: 1 - p would round a small probability to zero.
+            return np.column_stack([expit(-scores), expit(scores)])
+        return np.column_stack([1.0 - scores, scores])
+
+
+def from_score(
+    score: Callable[[Any], Any], *, kind: Literal["probability", "margin"] = "probability"
+) -> ScoreModel:
+    """Make a model of a function that returns one score per row.
+
+    ``kind="probability"``: the score is the probability of the second of the two sorted classes (a network with one
+    sigmoid unit, a booster's ``predict``). ``kind="margin"``: any real number, the second class above zero (a
+    ``decision_function``).
+
+    >>> model = from_score(lambda X: X[:, 0], kind="probability")
+    >>> model(np.array([[0.25], [1.0]])).tolist()
+    [[0.75, 0.25], [0.0, 1.0]]
+    """
+    if not callable(score):
+        raise OptionError(f"from_score needs a function rows -> scores, got {type(score).__name__}.")
+    if kind not in ("probability", "margin"):
+        raise OptionError(f"kind={kind!r} is not known; choose 'probability' or 'margin'.")
+    return ScoreModel(score, kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """A model and the names of its columns."""
+
+    predict_proba: Callable[[Any], Any]
+    classes: Objects
+
+    @classmethod
+    def of(cls, model: Any, *, classes: Iterable[Any] | None, y: Objects | None) -> Classifier:
+        """Find the way to probabilities and the names of the classes.
+
+        An estimator's ``classes_`` name its columns; for a callable, ``classes`` does, or else the sorted labels
+        ``y``.
+        """
+        predict_proba = _predict_proba_of(model)
+        own = getattr(model, "classes_", None)
+        if own is not None and np.ndim(own) == 1:
+            names = list(own)
+            if classes is not None and list(classes) != names:
+                raise OptionError(
+                    f"classes={listed(classes)} differ from the model's own classes_ ({listed(names)}). Leave "
+                    "classes=None for a model that names them itself."
+                )
+        elif classes is not None:
+            names = list(classes)
+        elif y is not None:
+            names = _sorted_labels(y)
+        else:
+            raise OptionError(
+                "the names of the classes are not known: the model has no classes_. Pass y to fit, or "
+                "classes=[...] in the order of the columns that the model returns."
+            )
+        if len(names) < 2:
+            raise OptionError(
+                f"there is one class only ({listed(names)}), so there is nothing that a decision could change to. "
+                "A counterfactual needs a model, and labels, with at least two classes."
+            )
+        if len(set(names)) < len(names):
+            raise OptionError(f"classes={listed(names)} name a class twice.")
+        array = np.empty(len(names), dtype=object)
+        array[:] = [plain(name) for name in names]
+        return cls(predict_proba, array)
+
+    def codes(self, labels: Objects) -> Ints:
+        """Labels as positions among the classes; SchemaError for a label that is none of them."""
+        position_of = {label: position for position, label in enumerate(self.classes)}
+        codes, uniques = pd.factorize(labels)
+        unknown = [label for label in uniques if label not in position_of]
+        if unknown:
+            raise SchemaError(
+                f"y holds {listed(unknown)}, which the model does not know; its classes are {listed(self.classes)}. "
+                "Pass the labels that the model was trained on (not their positions), or drop these rows."
+            )
+        return np.array([position_of[label] for label in uniques], dtype=np.intp)[codes]
+
+    def probabilities(self, X: Table, n_rows: int) -> Floats:
+        """One call of the model, its answer checked: shape (rows, classes), finite, within [0, 1]."""
+        try:
+            answer = self.predict_proba(X)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise ModelError(
+                f"the model raised {type(error).__name__} when asked for {n_rows:,} rows: {error} "
+                "(the original error is above)."
+            ) from error
+        return self._checked(answer, n_rows)
+
+    def _checked(self, answer: Any, n_rows: int) -> Floats:
+        expected = f"expected ({n_rows}, {len(self.classes)}): one row per row and one column per class"
+        try:
+            table = _array(answer)
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"the model returned {type(answer).__name__}, which is no table of numbers: {error}") from error
+        if table.shape != (n_rows, len(self.classes)):
+            hint = ""
+            if table.ndim == 1 or (table.ndim == 2 and table.shape[1] == 1):
+                hint = " Wrap a model with one score per row with nicecf.from_score(f)."
+            elif table.ndim == 2 and len(table) == n_rows:
+                hint = f" The classes are {listed(self.classes)}; name the model's columns with classes=[...]."
+            raise ModelError(f"the model returned shape {table.shape}, {expected}.{hint}")
+        if not np.isfinite(table).all():
+            row = int(np.argmin(np.isfinite(table).all(axis=1)))
+            raise ModelError(
+                f"the model returned {table[row].tolist()} for row {row} of {n_rows}: probabilities must be numbers. "
+                "Does it accept the missing values in the rows?"
+            )
+        if table.min() < -_ROUNDING or table.max() > 1 + _ROUNDING:
+            raise ModelError(
+                f"the model returned values between {table.min():g} and {table.max():g}: probabilities lie in [0, 1]. "
+                "Apply a softmax to logits; wrap a decision_function with nicecf.from_score(f, kind='margin')."
+            )
+        return table
+
+
+def decide(probabilities: Floats) -> Ints:
+    """The decision of the model: the class with the highest probability, on a tie the first."""
+    return np.argmax(probabilities, axis=1)
+
+
+class Scorer:
+    """The model during one ``explain`` call: float rows in, probabilities out, each distinct row asked for once.
+
+    Belongs to one call and one thread; the counts say what the call cost.
+    """
+
+    def __init__(self, classifier: Classifier, schema: Schema) -> None:
+        self._classifier = classifier
+        self._remembered = RememberedRows(self._ask, width=len(classifier.classes))
+        self._schema = schema
+        self.calls = 0
+        self.rows = 0
+
+    def __call__(self, rows: Floats) -> Floats:
+        """Probabilities, one line per row."""
+        return self._remembered(rows)
+
+    def _ask(self, rows: Floats) -> Floats:
+        self.calls += 1
+        self.rows += len(rows)
+        return self._classifier.probabilities(self._schema.decode(rows), len(rows))
+
+
+class RememberedRows:
+    """A function of float rows that is asked once for each distinct row, in chunks bounded by memory.
+
+    Rows that walk towards one donor meet: their hybrids coincide. The memory is bounded too; past it, rows are
+    asked again.
+    """
+
+    _most = 2**18
+
+    def __init__(self, function: Callable[[Floats], Floats], *, width: int) -> None:
+        self._function = function
+        self._place: dict[bytes, int] = {}
+        self._answers = np.empty((0, width))
+
+    def __call__(self, rows: Floats) -> Floats:
+        """The function's answers, one line per row."""
+        if len(self._place) + len(rows) > self._most:
+            self._place.clear()
+            self._answers = self._answers[:0]
+        # Adding zero turns -0.0 into 0.0: equal rows have equal bytes.
+        keys = _bytes_of_rows(rows + 0.0)
+        known = len(self._answers)
+        first: dict[bytes, int] = {}
+        places = np.empty(len(rows), dtype=np.intp)
+        new: list[int] = []
+        for position, key in enumerate(keys):
+            place = self._place.get(key, -1)
+            if place < 0:
+                place = first.setdefault(key, known + len(new))
+                if place == known + len(new):
+                    new.append(position)
+            places[position] = place
+        if new:
+            self._answers = np.concatenate([self._answers, self._in_chunks(rows[new])])
+            if known + len(new) <= self._most:
+                self._place.update(first)
+        answers = self._answers[places]
+        if len(self._answers) > self._most:
+            self._answers = self._answers[:known]
+        return answers
+
+    def _in_chunks(self, rows: Floats) -> Floats:
+        chunk = max(1, CELLS_PER_CALL // rows.shape[1])
+        return np.concatenate([self._function(rows[at : at + chunk]) for at in range(0, len(rows), chunk)])
+
+
+def _bytes_of_rows(rows: Floats) -> list[bytes]:
+    buffer = np.ascontiguousarray(rows).tobytes()
+    width = rows.shape[1] * rows.itemsize
+    return [buffer[at : at + width] for at in range(0, len(buffer), width)]
+
+
+def score_towards(probabilities: Floats, wanted: Any) -> Floats:
+    """How far each row is towards its wanted classes: highest wanted probability less highest unwanted one.
+
+    With one wanted class this is the first case of the paper's multiclass appendix, with all but the row's own class
+    the second; for two classes both are the paper's f(x) up to the sign of the row's class.
+
+    >>> score_towards(np.array([[0.5, 0.25, 0.25]]), np.array([[False, True, True]])).tolist()
+    [-0.25]
+    """
+    best_wanted = np.where(wanted, probabilities, -np.inf).max(axis=1)
+    best_other = np.where(wanted, -np.inf, probabilities).max(axis=1)
+    return np.asarray(best_wanted - best_other)
+
+
+def _predict_proba_of(model: Any) -> Callable[[Any], Any]:
+    if isinstance(model, type):
+        raise OptionError(f"model is the class {model.__name__}, not a fitted model. Pass {model.__name__}(...).fit(X, y).")
+    if hasattr(model, "predict_proba"):
+        return model.predict_proba  # type: ignore[no-any-return]
+    if hasattr(model, "decision_function"):
+        raise OptionError(
+            f"{type(model).__name__} has no predict_proba. Pass "
+            "nicecf.from_score(model.decision_function, kind='margin') as the model."
+        )
+    if callable(model):
+        return model  # type: ignore[no-any-return]
+    raise OptionError(
+        f"model must be a fitted classifier with predict_proba, or a function rows -> probabilities; got "
+        f"{type(model).__name__}."
+    )
+
+
+def _sorted_labels(y: Objects) -> Sequence[Any]:
+    labels = list(pd.unique(pd.Series(y)))
+    try:
+        return sorted(labels)
+    except TypeError as error:
+        raise OptionError(
+            f"the labels {listed(labels)} cannot be sorted, so the order of the model's columns is not known. Pass "
+            "classes=[...] in the order of the columns that the model returns."
+        ) from error
+
+
+def _array(answer: Any) -> Floats:
+    """What a model returned (numpy, pandas, a tensor on the CPU) as floats."""
+    detach = getattr(answer, "detach", None)
+    if callable(detach):
+        answer = detach().cpu()
+    return np.asarray(answer, dtype=np.float64)

@@ -1,0 +1,59 @@
+"""Every error that nicecf raises.
+
+::
+
+    NicecfError
+    ├── OptionError      an argument is outside what is allowed      (also a ValueError)
+    ├── SchemaError      a table or its labels do not fit            (also a ValueError)
+    ├── ModelError       the model broke its promise, or raised      (also a RuntimeError)
+    └── NotFittedError   explain was called before fit               (also scikit-learn's NotFittedError)
+
+A row for which no counterfactual exists is not an error: it is a value, ``found`` is False and
+``reasons`` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+
+
+class NicecfError(Exception):
+    """The root: catch this to catch everything that nicecf raises on purpose."""
+
+
+class OptionError(NicecfError, ValueError):
+    """An argument is outside what is allowed."""
+
+
+class SchemaError(NicecfError, ValueError):
+    """A table, or its labels, do not fit what is needed."""
+
+
+class ModelError(NicecfError, RuntimeError):
+    """The model raised, or returned something that is not a table of probabilities."""
+
+
+class NotFittedError(NicecfError, _SklearnNotFittedError):
+    """``explain`` was called before ``fit``."""
+
+
+def listed(names: Iterable[object], *, limit: int = 8) -> str:
+    """Names for a message: quoted, separated by commas, cut after ``limit``.
+
+    >>> listed(["age", "income"])
+    "'age', 'income'"
+    >>> listed(range(20), limit=3)
+    '0, 1, 2 and 17 more'
+    """
+    shown = [repr(plain(name)) for name in names]
+    if len(shown) <= limit:
+        return ", ".join(shown)
+    return f"{', '.join(shown[:limit])} and {len(shown) - limit} more"
+
+
+def plain(value: object) -> object:
+    """A numpy scalar as the Python value it stands for, so that messages read 1, not np.int64(1)."""
+    item = getattr(value, "item", None)
+    return item() if callable(item) and getattr(value, "ndim", None) == 0 else value

@@ -1,0 +1,185 @@
+"""The one verb of every algorithm: ``explain(X, *, target_class=...)``.
+
+Every algorithm starts alike: it learns the columns, the classes and the model's view of the training rows (`learn`),
+and it is asked about rows and what is wanted of them (`ask`). What it does in between is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from nicecf._typing import Bools, Floats, Ints, Objects, Table
+from nicecf.classifier import CELLS_PER_CALL, Classifier, Scorer, decide
+from nicecf.exceptions import ModelError, OptionError, SchemaError, listed, plain
+from nicecf.result import Counterfactuals
+from nicecf.schema import Schema
+
+# How far the model may move on a training row between fit and explain: more than rounding on other batch sizes or
+# on a graphics card does, less than any other model would.
+_SAME_MODEL = 1e-4
+
+
+class Method(Protocol):
+    """A counterfactual algorithm."""
+
+    def fit(self, X: Table, y: Any) -> Method:
+        """Learn from the training rows."""
+
+    def explain(self, X: Table, *, target_class: Any = "other") -> Counterfactuals:
+        """One counterfactual for each row of ``X``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What every algorithm knows after ``fit``: encoded rows and what the model and the labels say of them.
+
+    ``labels`` and ``decisions`` are positions among the classes; ``labels`` is None when no labels were given.
+    """
+
+    schema: Schema
+    classifier: Classifier
+    values: Floats
+    probabilities: Floats
+    decisions: Ints
+    labels: Ints | None
+
+
+@dataclass(frozen=True, eq=False)
+class Witnesses:
+    """A training row of each class with the model's answer at ``fit``: they tell whether it is still the same model."""
+
+    values: Floats
+    probabilities: Floats
+    positions: Ints
+
+    @classmethod
+    def of(cls, training: Training) -> Witnesses:
+        """The first training row that the model puts in each class."""
+        _, first = np.unique(training.decisions, return_index=True)
+        return cls(training.values[first].copy(), training.probabilities[first], first)
+
+    def check(self, probabilities: Floats, classes: Objects) -> None:
+        """Raise ModelError if the model answers otherwise than at ``fit``."""
+        moved = np.abs(probabilities - self.probabilities).max(axis=1)
+        worst = int(np.argmax(moved))
+        if moved[worst] > _SAME_MODEL:
+            label = decide(self.probabilities)[worst]
+            raise ModelError(
+                f"the model is not the one that fit saw: for training row {self.positions[worst]} it gave "
+                f"{plain(classes[label])!r} a probability of {self.probabilities[worst, label]:.4g} then and gives "
+                f"{probabilities[worst, label]:.4g} now. If it was trained again, call fit again; if its answers are "
+                "random (dropout left on?), make them deterministic."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What ``explain`` was asked: the rows, what the model says of them, and the classes wanted of each."""
+
+    X: Table
+    schema: Schema
+    rows: Floats
+    probabilities: Floats
+    decisions: Ints
+    wanted: Bools
+    scorer: Scorer
+
+    @property
+    def is_answered(self) -> Bools:
+        """Rows that are in a wanted class already."""
+        return self.wanted[np.arange(len(self.rows)), self.decisions]
+
+
+def learn(
+    model: Any, X: Table, y: Any, *, classes: Iterable[Any] | None, categorical_features: Any, needs_labels: bool
+) -> Training:
+    """Read the training table and ask the model about every row of it, in chunks."""
+    schema, values = Schema.of(X, categorical_features)
+    labels = None if y is None else _labels(y, len(values))
+    if labels is None and needs_labels:
+        raise SchemaError(
+            "y is missing: pass the labels of the training rows, fit(X, y). They tell which rows the model gets right; "
+            "with justified=False rows that it gets wrong may be donors too, and y is not needed."
+        )
+    classifier = Classifier.of(model, classes=classes, y=labels)
+    codes = None if labels is None else classifier.codes(labels)
+    chunk = max(1, CELLS_PER_CALL // values.shape[1])
+    probabilities = np.concatenate(
+        [
+            classifier.probabilities(schema.container.rows(X, slice(at, at + chunk)), min(chunk, len(values) - at))
+            for at in range(0, len(values), chunk)
+        ]
+    )
+    return Training(schema, classifier, values, probabilities, decide(probabilities), codes)
+
+
+def ask(schema: Schema, classifier: Classifier, witnesses: Witnesses, X: Table, target_class: Any) -> Question:
+    """Read the rows to explain and score them in one call; everything that can be wrong is said before that call."""
+    rows, schema = schema.encode(X)
+    targets = _targets(target_class, classifier.classes, len(rows))
+    scorer = Scorer(classifier, schema)
+    answers = scorer(np.concatenate([rows, witnesses.values]))
+    witnesses.check(answers[len(rows) :], classifier.classes)
+    probabilities = answers[: len(rows)]
+    decisions = decide(probabilities)
+    other = np.arange(len(classifier.classes)) != decisions[:, None]
+    wanted = np.where(targets.any(axis=1)[:, None], targets, other)
+    snapshot = schema.container.take(X, np.arange(len(rows)))
+    return Question(snapshot, schema, rows, probabilities, decisions, wanted, scorer)
+
+
+def _labels(y: Any, n_rows: int) -> Objects:
+    labels = np.asarray(y.to_list() if hasattr(y, "to_list") else y, dtype=object)
+    if labels.ndim != 1:
+        raise SchemaError(f"y must have one label per row, got shape {labels.shape}. Pass one column, such as y.iloc[:, 0].")
+    if len(labels) != n_rows:
+        raise SchemaError(f"y has {len(labels)} labels, but X has {n_rows} rows. Pass one label per row.")
+    missing = pd.isna(labels)
+    if missing.any():
+        raise SchemaError(f"y has no label for row {int(np.argmax(missing))}. Drop the rows without a label.")
+    return labels
+
+
+def _targets(target_class: Any, classes: Objects, n_rows: int) -> Bools:
+    """The classes named for each row, shape (rows, classes); a row of False means any other class than its own."""
+    position_of = {label: position for position, label in enumerate(classes)}
+    targets = np.zeros((n_rows, len(classes)), dtype=bool)
+    if isinstance(target_class, str) and target_class == "other":
+        return targets
+    if isinstance(target_class, (list, tuple, set, frozenset)):
+        if not target_class:
+            raise OptionError(f"target_class names no class; choose among {listed(classes)}, or pass 'other'.")
+        targets[:, [_class(one, position_of, "target_class") for one in target_class]] = True
+        return targets
+    if not isinstance(target_class, (str, bytes)) and hasattr(target_class, "__len__"):
+        return _targets_by_row(target_class, position_of, targets)
+    targets[:, _class(target_class, position_of, "target_class")] = True
+    return targets
+
+
+def _targets_by_row(target_class: Any, position_of: dict[Any, int], targets: Bools) -> Bools:
+    labels = np.asarray(target_class, dtype=object)
+    if labels.shape != (len(targets),):
+        raise OptionError(
+            f"target_class is an array of shape {labels.shape}, one class per row, but X has {len(targets)} rows. "
+            "For several classes that will all do, pass a list."
+        )
+    for row, label in enumerate(labels):
+        if not (isinstance(label, str) and label == "other" and label not in position_of):
+            targets[row, _class(label, position_of, f"target_class of row {row}")] = True
+    return targets
+
+
+def _class(label: Any, position_of: dict[Any, int], what: str) -> int:
+    try:
+        return position_of[plain(label)]
+    except (KeyError, TypeError):
+        raise OptionError(
+            f"{what}={plain(label)!r} is not a class of the model; choose one of {listed(position_of)}, a list of "
+            "them, an array with one per row, or 'other'."
+        ) from None

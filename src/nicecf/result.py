@@ -1,0 +1,416 @@
+"""Counterfactuals and Counterfactual: frozen values that print themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from typing import Any, overload
+
+import numpy as np
+import pandas as pd
+
+from nicecf._typing import Bools, Floats, Ints, Objects, Table
+from nicecf.classifier import decide
+from nicecf.distance import Heom
+from nicecf.exceptions import OptionError
+from nicecf.schema import Schema
+
+_ROWS_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The changes of all rows, ordered by row and step: those of row ``i`` are ``starts[i]:starts[i + 1]``."""
+
+    starts: Ints
+    feature: Ints
+    step: Ints
+    reached: Floats
+
+    @classmethod
+    def of(cls, n_rows: int, row: Ints, feature: Ints, step: Ints, reached: Floats) -> Steps:
+        """Sort a long table of changes."""
+        order = np.lexsort((feature, step, row))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n_rows))])
+        return cls(starts, feature[order], step[order], reached[order])
+
+    def row(self) -> Ints:
+        """The row of each change."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    def take(self, rows: Ints) -> Steps:
+        """The changes of some rows, in the order asked for."""
+        lengths = np.diff(self.starts)[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
+        places = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
+        return Steps(starts, self.feature[places], self.step[places], self.reached[places])
+
+
+@dataclass(frozen=True)
+class Change:
+    """One feature that differs between a row and its counterfactual.
+
+    ``probability`` is that of the counterfactual's class once this change and all earlier ones are made.
+    """
+
+    feature: Hashable
+    before: Any
+    after: Any
+    step: int
+    probability: float
+
+    def __str__(self) -> str:
+        """``age: 39 -> 41``."""
+        return f"{self.feature}: {_shown(self.before)} -> {_shown(self.after)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counterfactuals:
+    """The answer of ``explain``: one counterfactual, or the reason why there is none, for each row.
+
+    ``found``: whether there is one. ``reasons``: why not, in words; None where found. ``donors``: the position of
+    the donor in the training data; missing where none was needed or found. ``model_calls`` and ``model_rows``: what
+    the ``explain`` call asked of the model.
+
+    ``cfs[3]`` is one :class:`Counterfactual`; ``cfs[10:20]``, ``cfs[mask]`` and ``cfs[[1, 5]]`` are fewer of them.
+    """
+
+    found: Bools
+    reasons: Objects
+    donors: pd.arrays.IntegerArray
+    classes: Objects
+    model_calls: int
+    model_rows: int
+    _X: Table
+    _schema: Schema
+    _rows: Floats
+    _values: Floats
+    _before: Floats
+    _after: Floats
+    _steps: Steps
+    _distance: Heom
+    _errors: Floats
+
+    def __len__(self) -> int:
+        """The number of rows explained."""
+        return len(self.found)
+
+    def __iter__(self) -> Iterator[Counterfactual]:
+        """Row by row."""
+        return (self[row] for row in range(len(self)))
+
+    @overload
+    def __getitem__(self, rows: int) -> Counterfactual: ...
+    @overload
+    def __getitem__(self, rows: slice | Any) -> Counterfactuals: ...
+    def __getitem__(self, rows: Any) -> Counterfactual | Counterfactuals:
+        """One row by its position, or some rows by a slice, a mask or a list of positions."""
+        if isinstance(rows, (int, np.integer)) and not isinstance(rows, bool):
+            if not -len(self) <= rows < len(self):
+                raise IndexError(f"row {rows} is not there: {len(self)} rows were explained.")
+            return Counterfactual(self._take(np.array([rows % len(self)])))
+        try:
+            places = np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
+        except IndexError as error:
+            raise OptionError(
+                f"cfs[...] takes a position, a slice, a mask of {len(self)} rows or a list of positions: {error}."
+            ) from error
+        return self._take(np.atleast_1d(places))
+
+    def _take(self, rows: Ints) -> Counterfactuals:
+        return replace(
+            self,
+            found=self.found[rows],
+            reasons=self.reasons[rows],
+            donors=self.donors[rows],
+            _X=self._schema.container.take(self._X, rows),
+            _rows=self._rows[rows],
+            _values=self._values[rows],
+            _before=self._before[rows],
+            _after=self._after[rows],
+            _steps=self._steps.take(rows),
+            _errors=self._errors[rows],
+        )
+
+    @cached_property
+    def predicted(self) -> Objects:
+        """The model's decision on each row as it is."""
+        return self.classes[decide(self._before)]
+
+    @cached_property
+    def predicted_after(self) -> Objects:
+        """The model's decision on each counterfactual; None where none was found."""
+        labels = self.classes[decide(self._after)]
+        labels[~self.found] = None
+        return labels
+
+    @cached_property
+    def probability(self) -> Floats:
+        """The probability of that decision; NaN where none was found."""
+        return np.where(self.found, self._after.max(axis=1), np.nan)
+
+    @cached_property
+    def _table(self) -> Table:
+        return self._schema.restore(self._X, self._rows, self._values, self.found)
+
+    def to_frame(self) -> Any:
+        """The counterfactual rows as a frame: columns, dtypes and index of the rows explained; not found: missing.
+
+        A dtype or a set of categories is widened only where it cannot hold a new value. Arrays get columns x0, x1, ...
+        """
+        if isinstance(self._table, np.ndarray):
+            return pd.DataFrame(self._table.copy(), columns=pd.Index(self._schema.names))
+        return self._table.copy() if isinstance(self._table, pd.DataFrame) else self._table.clone()
+
+    def to_numpy(self) -> Any:
+        """The counterfactual rows as an array; for rows given as an array, of their dtype where that can hold them."""
+        return self._table.copy() if isinstance(self._table, np.ndarray) else self._table.to_numpy()
+
+    def changes(self) -> pd.DataFrame:
+        """One line per change: row, feature, before, after, step, probability.
+
+        ``row`` is the index label of the row; ``probability`` that of the counterfactual's class after this step.
+        """
+        container = self._schema.container
+        steps, row = self._steps, self._steps.row()
+        before, after = np.empty(len(row), dtype=object), np.empty(len(row), dtype=object)
+        for j, position in enumerate(self._schema.positions(self._X)):
+            here = np.flatnonzero(steps.feature == j)
+            before[here] = container.objects(container.column(self._X, position), row[here])
+            after[here] = container.objects(container.column(self._table, position), row[here])
+        names = np.empty(len(self._schema.names), dtype=object)
+        names[:] = self._schema.names
+        return pd.DataFrame(
+            {
+                "row": container.labels(self._X)[row],
+                "feature": names[steps.feature],
+                "before": pd.Series(before, dtype=object),
+                "after": pd.Series(after, dtype=object),
+                "step": steps.step,
+                "probability": steps.reached[np.arange(len(row)), decide(self._after)[row]],
+            }
+        )
+
+    def metrics(self) -> pd.DataFrame:
+        """One line per row: sparsity, proximity, plausibility, probability, rounds; missing where none was found.
+
+        sparsity: number of changes. proximity: distance from the row. plausibility: error of the counterfactual (lower
+        is better), missing unless the explainer has a measure of it (``optimize="plausibility"`` or
+        ``plausibility=``). probability: that of the decision on the counterfactual. rounds: steps of the walk.
+        """
+        counts = np.diff(self._steps.starts)
+        rounds = np.zeros(len(self), dtype=np.intp)
+        np.maximum.at(rounds, self._steps.row(), self._steps.step)
+        not_found = ~self.found
+        return pd.DataFrame(
+            {
+                "sparsity": pd.arrays.IntegerArray(counts.astype(np.int64), not_found),
+                "proximity": np.where(self.found, self._distance.between(self._rows, self._values), np.nan),
+                "plausibility": self._errors,
+                "probability": self.probability,
+                "rounds": pd.arrays.IntegerArray(rounds.astype(np.int64), not_found),
+            },
+            index=self._schema.container.labels(self._X),
+        )
+
+    def __repr__(self) -> str:
+        """A summary and the first rows."""
+        lines = [self._summary()]
+        first = self[:_ROWS_SHOWN]
+        labels = [str(label) for label in self._schema.container.labels(first._X)]
+        width = max([len(label) for label in labels], default=0)
+        lines += [f"  {label:>{width}}  {one._line()}" for label, one in zip(labels, first, strict=True)]
+        if len(self) > _ROWS_SHOWN:
+            lines.append(f"  ... and {len(self) - _ROWS_SHOWN:,} more rows")
+        return "\n".join(lines)
+
+    def _summary(self) -> str:
+        found = int(self.found.sum())
+        share = f"{found / len(self):.1%}" if len(self) else "-"
+        changes = f", {len(self._steps.feature) / found:.1f} changes on average" if found else ""
+        return f"Counterfactuals: {len(self):,} rows, {found:,} found ({share}){changes}"
+
+    def _repr_html_(self) -> str:
+        first = self[:_ROWS_SHOWN]
+        labels = self._schema.container.labels(first._X)
+        head = "".join(f"<th>{escape(text)}</th>" for text in ("row", "decision", "becomes", "changes"))
+        body = "".join(
+            f"<tr><th>{escape(str(label))}</th>{one._cells()}</tr>" for label, one in zip(labels, first, strict=True)
+        )
+        more = f"<p>... and {len(self) - _ROWS_SHOWN:,} more rows</p>" if len(self) > _ROWS_SHOWN else ""
+        return f"<div><p>{escape(self._summary())}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counterfactual:
+    """One explanation: what would have to be different for the decision to change."""
+
+    _batch: Counterfactuals
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a counterfactual."""
+        return bool(self._batch.found[0])
+
+    @property
+    def reason(self) -> str | None:
+        """Why there is none, in words."""
+        reason: str | None = self._batch.reasons[0]
+        return reason
+
+    @property
+    def donor(self) -> int | None:
+        """The position of the donor in the training data."""
+        donor = self._batch.donors[0]
+        return None if donor is pd.NA else int(donor)
+
+    @property
+    def predicted(self) -> Any:
+        """The model's decision on the row."""
+        return self._batch.predicted[0]
+
+    @property
+    def predicted_after(self) -> Any:
+        """The model's decision on the counterfactual."""
+        return self._batch.predicted_after[0]
+
+    @property
+    def probability_before(self) -> float:
+        """The probability of the decision on the row."""
+        return float(self._batch._before[0].max())
+
+    @property
+    def probability(self) -> float:
+        """The probability of the decision on the counterfactual."""
+        return float(self._batch.probability[0])
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """The changes, in the order of the walk."""
+        table = self._batch.changes().drop(columns="row")
+        return tuple(
+            Change(feature, before, after, int(step), float(probability))
+            for feature, before, after, step, probability in table.itertuples(index=False)
+        )
+
+    def to_frame(self) -> Any:
+        """The counterfactual as a frame of one row."""
+        return self._batch.to_frame()
+
+    def to_numpy(self) -> Any:
+        """The counterfactual as an array of one row."""
+        return self._batch.to_numpy()
+
+    def text(self) -> str:
+        """The explanation in one sentence."""
+        now = f"{self.predicted} ({_percent(self.probability_before)})"
+        if not self.found:
+            return f"No counterfactual: {self.reason}."
+        if not self.changes:
+            return f"The model says {now} already; nothing has to change."
+        parts = [f"{c.feature} were {_shown(c.after)} instead of {_shown(c.before)}" for c in self.changes]
+        condition = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+        then = f"{self.predicted_after} ({_percent(self.probability)})"
+        return f"If {condition}, the model would say {then} instead of {now}."
+
+    def __repr__(self) -> str:
+        """The sentence, and the changes as a table."""
+        if not self.changes:
+            return self.text()
+        rows = [(str(c.feature), _shown(c.before), _shown(c.after), _percent(c.probability)) for c in self.changes]
+        head = ("feature", "before", "after", f"P({self.predicted_after})")
+        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [head, *rows]]
+        return "\n".join([self.text(), "", *lines])
+
+    def _repr_html_(self) -> str:
+        if not self.changes:
+            return f"<p>{escape(self.text())}</p>"
+        head = "".join(
+            f"<th>{escape(text)}</th>" for text in ("feature", "before", "after", f"P({self.predicted_after})")
+        )
+        body = "".join(
+            f"<tr><th>{escape(str(c.feature))}</th><td>{escape(_shown(c.before))}</td>"
+            f"<td><b>{escape(_shown(c.after))}</b></td><td>{_percent(c.probability)}</td></tr>"
+            for c in self.changes
+        )
+        return f"<div><p>{escape(self.text())}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+
+    def _line(self) -> str:
+        if not self.found:
+            return f"{self.predicted}: not found, {self.reason}"
+        changes = ", ".join(str(change) for change in self.changes) or "nothing has to change"
+        return f"{self.predicted} -> {self.predicted_after}  {changes}"
+
+    def _cells(self) -> str:
+        if not self.found:
+            return f"<td>{escape(str(self.predicted))}</td><td>not found</td><td>{escape(str(self.reason))}</td>"
+        changes = "<br>".join(
+            f"{escape(str(c.feature))}: {escape(_shown(c.before))} &rarr; <b>{escape(_shown(c.after))}</b>"
+            for c in self.changes
+        )
+        return (
+            f"<td>{escape(str(self.predicted))} ({_percent(self.probability_before)})</td>"
+            f"<td>{escape(str(self.predicted_after))} ({_percent(self.probability)})</td><td>{changes or 'none'}</td>"
+        )
+
+
+def answer(
+    *,
+    X: Table,
+    schema: Schema,
+    rows: Floats,
+    values: Floats,
+    before: Floats,
+    after: Floats,
+    found: Bools,
+    reasons: Objects,
+    donors: Ints,
+    steps: Steps,
+    classes: Objects,
+    distance: Heom,
+    error: Callable[[Floats], Floats] | None,
+    model_calls: int,
+    model_rows: int,
+) -> Counterfactuals:
+    """Put a result together; ``donors`` of -1 are none, ``error`` measures the plausibility of float rows."""
+    errors = np.full(len(rows), np.nan)
+    if error is not None and found.any():
+        errors[found] = error(values[found])
+    return Counterfactuals(
+        found=found,
+        reasons=reasons,
+        donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
+        classes=classes,
+        model_calls=model_calls,
+        model_rows=model_rows,
+        _X=X,
+        _schema=schema,
+        _rows=rows,
+        _values=values,
+        _before=before,
+        _after=after,
+        _steps=steps,
+        _distance=distance,
+        _errors=errors,
+    )
+
+
+def _shown(value: Any) -> str:
+    return "missing" if value is None else str(value)
+
+
+def _percent(probability: float) -> str:
+    """A probability for people; never rounded to certainty.
+
+    >>> _percent(0.614), _percent(0.9999), _percent(0.0004)
+    ('61 %', '>99 %', '<1 %')
+    """
+    percent = 100 * probability
+    if 99.5 <= percent < 100:
+        return ">99 %"
+    if 0 < percent < 0.5:
+        return "<1 %"
+    return f"{percent:.0f} %"

@@ -1,0 +1,90 @@
+"""Sparsity, proximity, plausibility: one number per hybrid; the highest is the next step of the walk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from nicecf._typing import Floats, Ints
+from nicecf.exceptions import OptionError
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """All hybrids of one round, one line each, as a reward sees them.
+
+    A hybrid is the ``previous`` one of its walk with one more value of the donor. ``score`` is the highest wanted
+    probability less the highest unwanted one, so it grows towards the target. ``error`` and ``previous_error`` (how
+    implausible the rows are) are None unless the reward asks for them.
+    """
+
+    features: Ints
+    score: Floats
+    previous_score: Floats
+    distance: Floats
+    previous_distance: Floats
+    step_distance: Floats
+    error: Floats | None = None
+    previous_error: Floats | None = None
+
+
+class Reward(Protocol):
+    """What a swap is worth: one number per hybrid of the round.
+
+    Any function will do. One that reads ``round.error`` sets an attribute ``needs_plausibility = True``.
+    """
+
+    def __call__(self, round: Round, /) -> Floats: ...
+
+
+def sparsity(round: Round) -> Floats:
+    """The gain in score (equation 2): the largest gain per change."""
+    return round.score - round.previous_score
+
+
+def proximity(round: Round) -> Floats:
+    """The gain in score per unit of distance from the row (equation 3).
+
+    A step too small to add any distance is worth its gain without limit: infinite, or 0 when nothing is gained.
+    """
+    gain = round.score - round.previous_score
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(gain == 0.0, 0.0, gain / round.step_distance)
+
+
+def plausibility(round: Round) -> Floats:
+    """The gain in score times the fall in error (equation 4).
+
+    As in the paper, the product is also positive where the score falls and the error rises.
+    """
+    assert round.error is not None and round.previous_error is not None
+    return (round.score - round.previous_score) * (round.previous_error - round.error)
+
+
+plausibility.needs_plausibility = True  # type: ignore[attr-defined]  # the mark that Reward documents
+
+BY_NAME: dict[str, Callable[[Round], Floats]] = {
+    "sparsity": sparsity,
+    "proximity": proximity,
+    "plausibility": plausibility,
+}
+
+
+def needs_plausibility(reward: Callable[[Round], Floats] | None) -> bool:
+    """Whether the reward reads the error of the hybrids."""
+    return bool(getattr(reward, "needs_plausibility", False))
+
+
+def checked(reward: Callable[[Round], Floats], round: Round) -> Floats:
+    """The rewards of a round; OptionError where a custom reward did not return one number per hybrid."""
+    values = np.asarray(reward(round), dtype=np.float64)
+    if values.shape != round.score.shape or np.isnan(values).any():
+        what = "NaN" if values.shape == round.score.shape else f"shape {values.shape}"
+        raise OptionError(
+            f"the reward {getattr(reward, '__name__', type(reward).__name__)!r} returned {what}; "
+            f"it must return one number per hybrid, shape {round.score.shape}."
+        )
+    return values

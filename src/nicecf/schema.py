@@ -1,0 +1,312 @@
+"""What the columns are: kinds and categories; tables <-> float rows.
+
+Inside the package a table is one float matrix: numbers as they are (missing: NaN), categories as codes
+(missing: -1). Only this file and the model adapter know what the table looked like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nicecf._typing import Bools, Cells, Floats, Table
+from nicecf.exceptions import OptionError, SchemaError, listed, plain
+from nicecf.tables import Container, NumpyArrays, container_of
+
+MISSING_CATEGORY = -1.0
+
+
+def differs(rows: Floats, others: Floats) -> Bools:
+    """Where two encoded arrays hold different values; two missing values do not differ.
+
+    >>> differs(np.array([1.0, np.nan, 2.0]), np.array([1.0, np.nan, np.nan])).tolist()
+    [False, False, True]
+    """
+    return (rows != others) & ~(np.isnan(rows) & np.isnan(others))
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of the table that ``fit`` got."""
+
+    name: Hashable
+    is_categorical: bool
+    prototype: Cells
+    levels: tuple[Any, ...] = ()
+    # How an object column marks a missing cell (None, nan, NA): models tell them apart.
+    missing: Any = np.nan
+    code_of: Mapping[Any, int] = field(default_factory=dict, repr=False)
+    native_levels: Any = field(default=None, repr=False)
+
+    def value(self, encoded: float) -> Any:
+        """One encoded cell as a plain Python value; missing as None."""
+        if self.is_categorical:
+            return None if encoded == MISSING_CATEGORY else plain(self.levels[int(encoded)])
+        return None if np.isnan(encoded) else encoded
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """What the columns of a table are, and the way between that table and float rows."""
+
+    container: Container
+    columns: tuple[Column, ...]
+    empty: Table
+
+    @classmethod
+    def of(cls, X: Table, categorical_features: Any = "auto") -> tuple[Schema, Floats]:
+        """Read the schema from the training table, and the table as float rows.
+
+        ``categorical_features``: "auto" takes the text, category and bool columns of a frame and none of an
+        array; a list of names or positions, or a mask, takes exactly those.
+        """
+        container = container_of(X)
+        names = container.names(X)
+        _check_shape(container.n_rows(X), names)
+        chosen = _chosen(categorical_features, names, container)
+        columns = []
+        values = np.empty((container.n_rows(X), len(names)), order="F")
+        for position, name in enumerate(names):
+            cells = container.column(X, position)
+            kind = container.kind(cells, name)
+            if chosen is None and kind == "numbers as objects":
+                raise SchemaError(
+                    f"column {name!r} has dtype object but holds only numbers, so it could be meant as numeric or as "
+                    f"categorical. Convert it (X[{name!r}] = X[{name!r}].astype(float), or X.infer_objects() for all "
+                    "columns), or name the categorical columns in categorical_features."
+                )
+            if chosen[position] if chosen is not None else kind == "category":
+                column, values[:, position] = _fit_categories(container, cells, name)
+            else:
+                values[:, position] = _finite(container.numbers(cells, name), name)
+                column = Column(name, False, container.prototype(cells))
+            columns.append(column)
+        return cls(container, tuple(columns), container.rows(X, slice(0, 0))), values
+
+    @cached_property
+    def names(self) -> list[Hashable]:
+        """Column names in the order of ``fit``."""
+        return [column.name for column in self.columns]
+
+    @cached_property
+    def is_categorical(self) -> Bools:
+        """Which columns are categorical."""
+        return np.array([column.is_categorical for column in self.columns])
+
+    def encode(self, X: Table) -> tuple[Floats, Schema]:
+        """Rows to explain as floats, and this schema extended by the categories that training never saw."""
+        positions = self.positions(X)
+        n_rows = self.container.n_rows(X)
+        _check_shape(n_rows, self.names)
+        values = np.empty((n_rows, len(self.columns)))
+        columns = []
+        for j, (column, position) in enumerate(zip(self.columns, positions, strict=True)):
+            cells = self.container.column(X, position)
+            if column.is_categorical:
+                column, values[:, j] = _read_categories(self.container, cells, column)
+            else:
+                _check_still_numeric(self.container, cells, column.name)
+                values[:, j] = _finite(self.container.numbers(cells, column.name), column.name)
+            columns.append(column)
+        return values, replace(self, columns=tuple(columns))
+
+    def decode(self, values: Floats) -> Table:
+        """Float rows as a table like the one that ``fit`` got."""
+        columns = [self._write(column, values[:, j], column.prototype) for j, column in enumerate(self.columns)]
+        return self.container.assemble(columns, self.names, self.empty if self._is_array else None)
+
+    def restore(self, X: Table, rows: Floats, values: Floats, found: Bools) -> Table:
+        """A copy of ``X``, whose encoded form is ``rows``, with the cells that differ in ``values`` replaced.
+
+        Columns, order, index and dtypes are those of ``X``; a dtype or a set of categories is widened only where
+        it cannot hold a new value. Rows that were not found are missing.
+        """
+        container = self.container
+        changed = differs(rows, values) & found[:, None]
+        columns: list[Cells] = [container.column(X, position) for position in range(len(self.columns))]
+        for j, position in enumerate(self.positions(X)):
+            if changed[:, j].any():
+                cells = columns[position]
+                shown = np.where(found, values[:, j], rows[:, j])
+                written = self._write(self.columns[j], shown, cells)
+                columns[position] = container.overlay(cells, changed[:, j], written)
+        table = container.assemble(columns, container.names(X), X)
+        return table if found.all() else container.blank(table, ~found)
+
+    @property
+    def _is_array(self) -> bool:
+        return isinstance(self.container, NumpyArrays)
+
+    def _write(self, column: Column, values: Floats, like: Cells) -> Cells:
+        if not column.is_categorical:
+            return self.container.write_numbers(values, like)
+        native = column.native_levels
+        if like is not column.prototype:
+            native = self.container.native_levels(column.levels, like)
+        return self.container.write_levels(values.astype(np.intp), native, column.missing)
+
+    def positions(self, X: Table) -> list[int]:
+        """Where each column of ``fit`` stands in ``X``; SchemaError when the columns are not the same."""
+        container = container_of(X)
+        if type(container) is not type(self.container):
+            raise SchemaError(
+                f"fit got a {self.container.label}, but this is a {container.label}. Pass the rows to explain in the "
+                "container that fit got: it is what the model is handed."
+            )
+        names = container.names(X)
+        if self._is_array:
+            if len(names) != len(self.columns):
+                raise SchemaError(f"X has {len(names)} columns, but fit got {len(self.columns)}.")
+            return list(range(len(names)))
+        position_of = {name: position for position, name in enumerate(names)}
+        missing = [name for name in self.names if name not in position_of]
+        extra = [name for name in names if name not in set(self.names)]
+        if missing or extra or len(names) != len(self.columns):
+            raise SchemaError(_difference_in_columns(missing, extra, names))
+        return [position_of[name] for name in self.names]
+
+
+def _check_shape(n_rows: int, names: Sequence[Hashable]) -> None:
+    if not names:
+        raise SchemaError("X has no columns; it needs at least one feature.")
+    if n_rows == 0:
+        raise SchemaError("X has no rows; it needs at least one.")
+    if len(set(names)) < len(names):
+        twice = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
+        raise SchemaError(f"X has more than one column called {listed(twice)}; column names must be unique.")
+
+
+def _chosen(categorical_features: Any, names: list[Hashable], container: Container) -> Bools | None:
+    """A mask of the columns that were declared categorical; None where the columns decide."""
+    if isinstance(categorical_features, str):
+        if categorical_features == "auto":
+            return None
+        raise OptionError(
+            f"categorical_features={categorical_features!r} is not known; pass 'auto', or a list of column names, "
+            f"such as [{categorical_features!r}], positions or booleans."
+        )
+    if categorical_features is None:
+        raise OptionError("categorical_features=None is not known; pass 'auto', or [] for none.")
+    asked = [plain(one) for one in categorical_features]
+    if asked and all(isinstance(one, bool) for one in asked):
+        if len(asked) != len(names):
+            raise OptionError(f"categorical_features is a mask of {len(asked)} columns, but X has {len(names)}.")
+        return np.array(asked)
+    chosen = np.zeros(len(names), dtype=bool)
+    for one in asked:
+        chosen[_position(one, names, container)] = True
+    return chosen
+
+
+def _position(one: object, names: list[Hashable], container: Container) -> int:
+    if one in names:
+        return names.index(one)  # type: ignore[arg-type]  # being in names, it is hashable
+    if isinstance(one, int) and -len(names) <= one < len(names):
+        return one
+    close = get_close_matches(str(one), [str(name) for name in names], n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise OptionError(
+        f"categorical_features names {one!r}, which is not a column of X; its columns are {listed(names)}.{hint}"
+    )
+
+
+def _fit_categories(container: Container, cells: Cells, name: Hashable) -> tuple[Column, Floats]:
+    codes, levels = container.factorize(cells)
+    prototype = container.prototype(cells)
+    column = Column(
+        name,
+        True,
+        prototype,
+        tuple(levels),
+        _missing_marker(cells, codes, name),
+        {level: code for code, level in enumerate(levels)},
+        container.native_levels(levels, prototype),
+    )
+    return column, codes.astype(np.float64)
+
+
+def _read_categories(container: Container, cells: Cells, column: Column) -> tuple[Column, Floats]:
+    codes, values = container.factorize(cells)
+    seen = np.unique(codes[codes >= 0])
+    unseen = [values[code] for code in seen if values[code] not in column.code_of]
+    if unseen:
+        _check_same_sort(unseen, column, values=[values[code] for code in seen])
+        levels = (*column.levels, *unseen)
+        column = replace(
+            column,
+            levels=levels,
+            code_of={level: code for code, level in enumerate(levels)},
+            native_levels=container.native_levels(levels, column.prototype),
+        )
+    table = np.array([column.code_of.get(value, -1) for value in values] + [-1], dtype=np.float64)
+    return column, table[codes]
+
+
+def _check_same_sort(unseen: list[Any], column: Column, values: list[Any]) -> None:
+    """Text where training had numbers, or the reverse, is a mistake and not an unseen category."""
+    was, now = {_sort(level) for level in column.levels}, {_sort(value) for value in values}
+    if was and not was & now:
+        raise SchemaError(
+            f"column {column.name!r} held {' and '.join(sorted(was))} when fit saw it (such as "
+            f"{plain(column.levels[0])!r}), but now holds {' and '.join(sorted(now))} (such as {plain(unseen[0])!r}). "
+            "Convert it as it was for the training data."
+        )
+
+
+def _sort(value: object) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "booleans"
+    if isinstance(value, Real):
+        return "numbers"
+    return "text" if isinstance(value, (str, bytes)) else type(value).__name__
+
+
+def _missing_marker(cells: Cells, codes: Any, name: Hashable) -> Any:
+    if getattr(cells, "dtype", None) != object or not (codes < 0).any():
+        return np.nan
+    markers = list(np.asarray(cells, dtype=object)[codes < 0])
+    kinds = {type(marker).__name__ for marker in markers}
+    if len(kinds) > 1:
+        raise SchemaError(
+            f"column {name!r} marks missing values in more than one way ({' and '.join(sorted(kinds))}); a model may "
+            f"tell them apart. Use one: X[{name!r}] = X[{name!r}].where(X[{name!r}].notna(), None)."
+        )
+    return markers[0]
+
+
+def _check_still_numeric(container: Container, cells: Cells, name: Hashable) -> None:
+    is_object = pd.api.types.is_object_dtype(cells.dtype)  # read cell by cell, with the row named that is no number
+    is_bool = str(cells.dtype).lower().startswith("bool")
+    if container.kind(cells, name) == "category" and not is_object and not is_bool:
+        raise SchemaError(
+            f"column {name!r} was numeric when fit saw it, but has dtype {cells.dtype} now. "
+            "Convert it to a number, as it was for the training data."
+        )
+
+
+def _finite(values: Floats, name: Hashable) -> Floats:
+    infinite = np.isinf(values)
+    if infinite.any():
+        raise SchemaError(
+            f"column {name!r} holds an infinite value (row {int(np.argmax(infinite))}). Distances need finite numbers: "
+            "replace it by a missing value or by a bound."
+        )
+    return values
+
+
+def _difference_in_columns(missing: list[Hashable], extra: list[Hashable], names: list[Hashable]) -> str:
+    parts = []
+    if missing:
+        parts.append(f"columns that fit saw are missing: {listed(missing)}")
+    if extra:
+        parts.append(f"columns that fit did not see are there: {listed(extra)}")
+    if not parts:
+        parts.append(f"some column occurs more than once: {listed(names)}")
+    return f"X does not have the columns that fit saw; {'; '.join(parts)}. Pass the same columns, in any order."

@@ -1,0 +1,1 @@
+"""Ways from a row to its donor."""

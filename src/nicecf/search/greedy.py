@@ -1,0 +1,124 @@
+"""The loop of the paper (Algorithm 1, step 3), many rows in lock-step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from nicecf import rewards
+from nicecf._typing import Bools, Floats, Ints
+from nicecf.classifier import decide, score_towards
+from nicecf.distance import Heom
+from nicecf.rewards import Round
+from nicecf.schema import differs
+
+RowFunction = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """Where the walks ended, and how they got there.
+
+    ``values`` and ``probabilities`` have one line per walk. The steps are a long table, ordered by round: at
+    ``step[i]`` the walk ``walk[i]`` took the donor's value of ``feature[i]`` and reached ``reached[i]``.
+    """
+
+    values: Floats
+    probabilities: Floats
+    walk: Ints
+    feature: Ints
+    step: Ints
+    reached: Floats
+
+
+def jump(rows: Floats, donors: Floats, donor_probabilities: Floats) -> Walks:
+    """The paper's NICE(none): all of the donor's values at once, in one step."""
+    walk, feature = np.nonzero(differs(rows, donors))
+    return Walks(donors, donor_probabilities, walk, feature, np.ones_like(walk), donor_probabilities[walk])
+
+
+def walk_greedily(
+    rows: Floats,
+    row_probabilities: Floats,
+    donors: Floats,
+    donor_probabilities: Floats,
+    wanted: Bools,
+    *,
+    score: RowFunction,
+    reward: Callable[[Round], Floats],
+    distance: Heom,
+    error: RowFunction | None = None,
+) -> Walks:
+    """Walk each row towards its donor, all rows in lock-step, until the model's decision is a wanted class.
+
+    Every donor must have been put in a wanted class by the model: that is what guarantees an end, and why the donor
+    itself is not asked for again. Each round keeps the swap with the highest reward; on a tie the leftmost feature
+    wins. One call of ``score`` a round, for the hybrids of all walks.
+    """
+    current = rows.copy()
+    probabilities = row_probabilities.copy()
+    scores = score_towards(probabilities, wanted)
+    parts = distance.features(rows, donors)
+    gone = np.zeros(len(rows))
+    errors = None if error is None else error(rows)
+    left = differs(rows, donors)
+    steps: list[tuple[Ints, Ints, Floats]] = []
+
+    active = np.flatnonzero(left.any(axis=1))
+    while len(active):
+        # Ends: each round takes one difference off every active walk, and none is active without differences.
+        walk, feature = np.nonzero(left[active])
+        walk = active[walk]
+        reached = donor_probabilities[walk]
+        is_hybrid = left[walk].sum(axis=1) > 1  # else only the donor is left to step on
+        hybrids = current[walk]
+        hybrids[np.arange(len(walk)), feature] = donors[walk, feature]
+        if is_hybrid.any():
+            reached[is_hybrid] = score(hybrids[is_hybrid])
+        reached_score = score_towards(reached, wanted[walk])
+        step_distance = parts[walk, feature]
+        round = Round(
+            features=feature,
+            score=reached_score,
+            previous_score=scores[walk],
+            distance=gone[walk] + step_distance,
+            previous_distance=gone[walk],
+            step_distance=step_distance,
+            error=None if error is None else error(hybrids),
+            previous_error=None if errors is None else errors[walk],
+        )
+        best = _best_of_each_walk(walk, rewards.checked(reward, round))
+
+        moved, swapped = walk[best], feature[best]
+        current[moved, swapped] = donors[moved, swapped]
+        left[moved, swapped] = False
+        probabilities[moved] = reached[best]
+        scores[moved] = reached_score[best]
+        gone[moved] += step_distance[best]
+        if errors is not None and round.error is not None:
+            errors[moved] = round.error[best]
+        steps.append((moved, swapped, reached[best]))
+        arrived = wanted[moved, decide(probabilities[moved])]
+        active = moved[~arrived & left[moved].any(axis=1)]
+
+    return _walks(current, probabilities, steps)
+
+
+def _best_of_each_walk(walk: Ints, reward: Floats) -> Ints:
+    """The place of the highest reward of each walk; the first (leftmost) on a tie. ``walk`` is sorted."""
+    order = np.lexsort((np.arange(len(walk)), -reward, walk))
+    return order[np.unique(walk[order], return_index=True)[1]]
+
+
+def _walks(values: Floats, probabilities: Floats, steps: list[tuple[Ints, Ints, Floats]]) -> Walks:
+    nothing = np.empty(0, dtype=np.intp)
+    return Walks(
+        values,
+        probabilities,
+        np.concatenate([nothing, *(moved for moved, _, _ in steps)]),
+        np.concatenate([nothing, *(swapped for _, swapped, _ in steps)]),
+        np.concatenate([nothing, *(np.full(len(moved), k) for k, (moved, _, _) in enumerate(steps, start=1))]),
+        np.concatenate([np.empty((0, probabilities.shape[1])), *(reached for _, _, reached in steps)]),
+    )
