@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -44,9 +44,7 @@ class ScoreModel:
         return np.column_stack([1.0 - scores, scores])
 
 
-def from_score(
-    score: Callable[[Any], Any], *, kind: Literal["probability", "margin"] = "probability"
-) -> ScoreModel:
+def from_score(score: Callable[[Any], Any], *, kind: Literal["probability", "margin"] = "probability") -> ScoreModel:
     """Make a model of a function that returns one score per row.
 
     ``kind="probability"``: the score is the probability of the second of the two sorted classes (a network with one
@@ -137,7 +135,9 @@ class Classifier:
         try:
             table = _array(answer)
         except (TypeError, ValueError) as error:
-            raise ModelError(f"the model returned {type(answer).__name__}, which is no table of numbers: {error}") from error
+            raise ModelError(
+                f"the model returned {type(answer).__name__}, which is no table of numbers: {error}"
+            ) from error
         if table.shape != (n_rows, len(self.classes)):
             hint = ""
             if table.ndim == 1 or (table.ndim == 2 and table.shape[1] == 1):
@@ -255,23 +255,25 @@ def score_towards(probabilities: Floats, wanted: Any) -> Floats:
 
 def _predict_proba_of(model: Any) -> Callable[[Any], Any]:
     if isinstance(model, type):
-        raise OptionError(f"model is the class {model.__name__}, not a fitted model. Pass {model.__name__}(...).fit(X, y).")
+        raise OptionError(
+            f"model is the class {model.__name__}, not a fitted model. Pass {model.__name__}(...).fit(X, y)."
+        )
     if hasattr(model, "predict_proba"):
-        return model.predict_proba  # type: ignore[no-any-return]
+        return model.predict_proba
     if hasattr(model, "decision_function"):
         raise OptionError(
             f"{type(model).__name__} has no predict_proba. Pass "
             "nicecf.from_score(model.decision_function, kind='margin') as the model."
         )
     if callable(model):
-        return model  # type: ignore[no-any-return]
+        return model
     raise OptionError(
         f"model must be a fitted classifier with predict_proba, or a function rows -> probabilities; got "
         f"{type(model).__name__}."
     )
 
 
-def _sorted_labels(y: Objects) -> Sequence[Any]:
+def _sorted_labels(y: Objects) -> list[Any]:
     labels = list(pd.unique(pd.Series(y)))
     try:
         return sorted(labels)

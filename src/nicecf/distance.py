@@ -58,6 +58,8 @@ class Heom:
     def between(self, rows: Floats, others: Floats) -> Floats:
         """The distance of paired rows."""
         total = np.zeros(len(rows))
-        for j in range(len(self.scales)):  # one after the other: a sum whose order is fixed does not depend on the batch
+        for j in range(
+            len(self.scales)
+        ):  # one after the other: a sum whose order is fixed does not depend on the batch
             total += self.feature(j, rows[:, j], others[:, j])
         return total

@@ -127,8 +127,8 @@ def ask(schema: Schema, classifier: Classifier, witnesses: Witnesses, X: Table, 
     witnesses.check(answers[len(rows) :], classifier.classes)
     probabilities = answers[: len(rows)]
     decisions = decide(probabilities)
-    other = np.arange(len(classifier.classes)) != decisions[:, None]
-    wanted = np.where(targets.any(axis=1)[:, None], targets, other)
+    other = np.arange(len(classifier.classes))[None, :] != decisions[:, None]
+    wanted = np.where(targets.any(axis=1, keepdims=True), targets, other)
     snapshot = schema.container.take(X, np.arange(len(rows)))
     return Question(snapshot, schema, rows, probabilities, decisions, wanted, scorer)
 
@@ -136,7 +136,9 @@ def ask(schema: Schema, classifier: Classifier, witnesses: Witnesses, X: Table, 
 def _labels(y: Any, n_rows: int) -> Objects:
     labels = np.asarray(y.to_list() if hasattr(y, "to_list") else y, dtype=object)
     if labels.ndim != 1:
-        raise SchemaError(f"y must have one label per row, got shape {labels.shape}. Pass one column, such as y.iloc[:, 0].")
+        raise SchemaError(
+            f"y must have one label per row, got shape {labels.shape}. Pass one column, such as y.iloc[:, 0]."
+        )
     if len(labels) != n_rows:
         raise SchemaError(f"y has {len(labels)} labels, but X has {n_rows} rows. Pass one label per row.")
     missing = pd.isna(labels)

@@ -48,7 +48,9 @@ class DonorIndex:
     leaves: tuple[Leaves, ...]
 
     @classmethod
-    def of(cls, training: Floats, groups: Ints, n_groups: int, distance: Heom, *, leaf_size: int = LEAF_SIZE) -> DonorIndex:
+    def of(
+        cls, training: Floats, groups: Ints, n_groups: int, distance: Heom, *, leaf_size: int = LEAF_SIZE
+    ) -> DonorIndex:
         """Index the training rows by group (the class of the donor); a group of -1 is no donor.
 
         Takes over ``training``: its rows are reordered in place, so that the table is never held twice.
@@ -100,7 +102,7 @@ class DonorIndex:
         for leaf in np.flatnonzero((bounds <= best[asking, None]).any(axis=0)):
             self._visit(leaves, leaf, rows, asking[bounds[:, leaf] <= best[asking]], place, best)
 
-    def _visit(self, leaves: Leaves, leaf: int, rows: Floats, asking: Ints, place: Ints, best: Floats) -> None:
+    def _visit(self, leaves: Leaves, leaf: np.intp, rows: Floats, asking: Ints, place: Ints, best: Floats) -> None:
         inside = slice(leaves.starts[leaf], leaves.starts[leaf + 1])
         donors, positions = self.values[inside], self.positions[inside]
         for at in range(0, len(asking), _ROWS_AT_ONCE):
@@ -112,14 +114,14 @@ class DonorIndex:
             first = total.argmin(axis=1)
             found = total[np.arange(len(some)), first]
             position = positions[first]
-            better = (found < best[some]) | (
-                (found == best[some]) & (position < self.positions[place[some]])
-            )
+            better = (found < best[some]) | ((found == best[some]) & (position < self.positions[place[some]]))
             best[some[better]] = found[better]
             place[some[better]] = inside.start + first[better]
 
 
-def _split(training: Floats, members: Ints, distance: Heom, leaf_size: int, random: np.random.Generator) -> Iterator[Ints]:
+def _split(
+    training: Floats, members: Ints, distance: Heom, leaf_size: int, random: np.random.Generator
+) -> Iterator[Ints]:
     """Cut the members into leaves of similar rows, each in training order."""
     waiting = [members] if len(members) else []
     while waiting:
@@ -131,9 +133,7 @@ def _split(training: Floats, members: Ints, distance: Heom, leaf_size: int, rand
             waiting.extend(halves)
 
 
-def _halves(
-    training: Floats, members: Ints, distance: Heom, random: np.random.Generator
-) -> tuple[Ints, Ints] | None:
+def _halves(training: Floats, members: Ints, distance: Heom, random: np.random.Generator) -> tuple[Ints, Ints] | None:
     """Split at the median of the feature that sets random pairs of members farthest apart; None if all are equal."""
     sample = training[random.choice(members, size=min(len(members), 256), replace=False)]
     spread = distance.features(sample, np.roll(sample, 1, axis=0)).mean(axis=0)

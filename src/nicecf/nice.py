@@ -66,7 +66,7 @@ class NICE(BaseEstimator):
     >>> model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     >>> nice = NICE(model, optimize="sparsity").fit(X, y)
     >>> nice.explain(X.iloc[[0]], target_class=1)[0].text()
-    'If petal width (cm) were 1.0 instead of 0.2 and petal length (cm) were 3.3 instead of 1.4, the model would say 1 (91 %) instead of 0 (100 %).'
+    'If petal width (cm) were 1.1 instead of 0.2, the model would say 1 (91 %) instead of 0 (100 %).'
     """
 
     def __init__(
@@ -185,9 +185,7 @@ class NICE(BaseEstimator):
             return rewards.BY_NAME.get(self.optimize)
         return self.optimize
 
-    def _walk(
-        self, question: Question, walking: Ints, donors: Ints, error: Callable[[Floats], Floats] | None
-    ) -> Walks:
+    def _walk(self, question: Question, walking: Ints, donors: Ints, error: Callable[[Floats], Floats] | None) -> Walks:
         rows, probabilities = question.rows[walking], self._donor_probabilities[donors]
         values = np.ascontiguousarray(self._donors.values[donors])
         reward = self._reward
@@ -220,7 +218,9 @@ class NICE(BaseEstimator):
                 ) from error
             if errors.shape != (len(rows),) or not np.isfinite(errors).all():
                 what = "NaN or infinity" if errors.shape == (len(rows),) else f"shape {errors.shape}"
-                raise ModelError(f"plausibility returned {what}; expected one finite error per row, shape ({len(rows)},).")
+                raise ModelError(
+                    f"plausibility returned {what}; expected one finite error per row, shape ({len(rows)},)."
+                )
             return errors[:, None]
 
         remembered = RememberedRows(measured, width=1)
@@ -264,7 +264,9 @@ class NICE(BaseEstimator):
         if self.plausibility is not None and not callable(self.plausibility):
             raise OptionError(f"plausibility must be a function rows -> error, got {type(self.plausibility).__name__}.")
         if self.random_state is not None and (
-            isinstance(self.random_state, bool) or not isinstance(self.random_state, (int, np.integer)) or self.random_state < 0
+            isinstance(self.random_state, bool)
+            or not isinstance(self.random_state, (int, np.integer))
+            or self.random_state < 0
         ):
             raise OptionError(f"random_state must be an integer from 0, or None, got {self.random_state!r}.")
 

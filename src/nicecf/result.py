@@ -240,7 +240,8 @@ class Counterfactuals:
             f"<tr><th>{escape(str(label))}</th>{one._cells()}</tr>" for label, one in zip(labels, first, strict=True)
         )
         more = f"<p>... and {len(self) - _ROWS_SHOWN:,} more rows</p>" if len(self) > _ROWS_SHOWN else ""
-        return f"<div><p>{escape(self._summary())}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<div><p>{escape(self._summary())}</p>{table}{more}</div>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -322,7 +323,10 @@ class Counterfactual:
         rows = [(str(c.feature), _shown(c.before), _shown(c.after), _percent(c.probability)) for c in self.changes]
         head = ("feature", "before", "after", f"P({self.predicted_after})")
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [head, *rows]]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in [head, *rows]
+        ]
         return "\n".join([self.text(), "", *lines])
 
     def _repr_html_(self) -> str:
@@ -336,7 +340,9 @@ class Counterfactual:
             f"<td><b>{escape(_shown(c.after))}</b></td><td>{_percent(c.probability)}</td></tr>"
             for c in self.changes
         )
-        return f"<div><p>{escape(self.text())}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        return (
+            f"<div><p>{escape(self.text())}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        )
 
     def _line(self) -> str:
         if not self.found:

@@ -60,8 +60,13 @@ def plausibility(round: Round) -> Floats:
 
     As in the paper, the product is also positive where the score falls and the error rises.
     """
-    assert round.error is not None and round.previous_error is not None
-    return (round.score - round.previous_score) * (round.previous_error - round.error)
+    return (round.score - round.previous_score) * _error_saved(round)
+
+
+def _error_saved(round: Round) -> Floats:
+    if round.error is None or round.previous_error is None:
+        raise OptionError("a reward that reads the error of the hybrids needs the attribute needs_plausibility = True.")
+    return round.previous_error - round.error
 
 
 plausibility.needs_plausibility = True  # type: ignore[attr-defined]  # the mark that Reward documents

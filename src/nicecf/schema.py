@@ -207,7 +207,7 @@ def _chosen(categorical_features: Any, names: list[Hashable], container: Contain
 
 def _position(one: object, names: list[Hashable], container: Container) -> int:
     if one in names:
-        return names.index(one)  # type: ignore[arg-type]  # being in names, it is hashable
+        return names.index(one)
     if isinstance(one, int) and -len(names) <= one < len(names):
         return one
     close = get_close_matches(str(one), [str(name) for name in names], n=1)
@@ -269,7 +269,7 @@ def _sort(value: object) -> str:
 
 
 def _missing_marker(cells: Cells, codes: Any, name: Hashable) -> Any:
-    if getattr(cells, "dtype", None) != object or not (codes < 0).any():
+    if cells.dtype != np.dtype(object) or not (codes < 0).any():
         return np.nan
     markers = list(np.asarray(cells, dtype=object)[codes < 0])
     kinds = {type(marker).__name__ for marker in markers}

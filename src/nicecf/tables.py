@@ -127,8 +127,9 @@ class PandasFrames:
             return pd.Categorical(
                 levels,
                 dtype=pd.CategoricalDtype(
-                    own.append(pd.Index([v for v in levels if v not in known], dtype=own.dtype)) if
-                    any(v not in known for v in levels) else own,
+                    own.append(pd.Index([v for v in levels if v not in known], dtype=own.dtype))
+                    if any(v not in known for v in levels)
+                    else own,
                     ordered=dtype.ordered,
                 ),
             )
@@ -142,9 +143,7 @@ class PandasFrames:
             return _held(values, dtype)
         try:
             written = pd.array(pd.Series(values, copy=False).astype("Float64").mask(np.isnan(values)), dtype=dtype)
-            exact = np.array_equal(
-                written.to_numpy(dtype=np.float64, na_value=np.nan), values, equal_nan=True
-            )
+            exact = np.array_equal(written.to_numpy(dtype=np.float64, na_value=np.nan), values, equal_nan=True)
         except (TypeError, ValueError, OverflowError):
             return values
         return written if exact else values
@@ -453,7 +452,7 @@ def _factorize(cells: Any) -> tuple[Ints, Any]:
 
 def _array_of(levels: Sequence[Any], dtype: Any) -> Any:
     """Levels as an array of this dtype, or of one that can hold them where it cannot."""
-    if dtype != object:
+    if dtype != np.dtype(object):
         try:
             array = pd.array(list(levels), dtype=dtype) if not isinstance(dtype, np.dtype) else np.array(levels, dtype)
             if list(array) == list(levels):
@@ -475,7 +474,7 @@ def _take_objects(levels: Objects, codes: Ints, missing: Any) -> Objects:
 
 def _held(values: Floats, dtype: np.dtype[Any]) -> Any:
     """The values in this dtype if it holds every one of them exactly, else as they are."""
-    if dtype == object or dtype == np.float64:
+    if dtype in (np.dtype(object), np.dtype(np.float64)):
         return values.astype(dtype, copy=False)
     with np.errstate(invalid="ignore", over="ignore"):
         cast_values = values.astype(dtype)

@@ -1,0 +1,434 @@
+"""Speed of nicecf and of NICEx 0.2.3, the authors' package, side by side in one run.
+
+Both get the same float64 matrix, the same categorical positions, the same fitted model, the same error function.
+NICEx takes one row at a time; nicecf is timed on the same single rows and on all rows in one call. The two take
+turns, each measurement is repeated, and medians are reported: a shared machine is noisy.
+
+    python benchmarks/speed.py --data DIR --out speed.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from common import Problem, Report, machine, markdown_table, progress, real_or_generated, short
+from nicecf import NICE
+from nicecf.autoencoder import Autoencoder
+from nicecf.result import Counterfactuals
+from peer import Peer, Referee, count_invalid
+
+VARIANTS = ("none", "sparsity", "proximity", "plausibility")
+# How many times faster than NICEx, per row.
+BATCH_TARGETS = {
+    "forest": {"sparsity": 250, "proximity": 250, "plausibility": 50},
+    "MLP": {"sparsity": 100, "proximity": 100, "plausibility": 50},
+}
+ONE_ROW_TARGET = 2.5
+
+
+class Timed:
+    """A function of rows that counts its calls, its rows and its seconds."""
+
+    def __init__(self, function: Callable[[Any], np.ndarray]) -> None:
+        self._function = function
+        self.calls = self.rows = 0
+        self.seconds = 0.0
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        start = perf_counter()
+        answer = self._function(rows)
+        self.seconds += perf_counter() - start
+        self.calls += 1
+        self.rows += len(rows)
+        return answer
+
+
+@dataclass
+class Clock:
+    """Times of one thing measured again and again, and how much of each went to the model and the error function."""
+
+    model: Timed
+    error: Timed
+    total: list[float] = field(default_factory=list)
+    in_model: list[float] = field(default_factory=list)
+    in_error: list[float] = field(default_factory=list)
+    calls: int = 0
+    rows: int = 0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Time what happens inside."""
+        model, error = self.model.seconds, self.error.seconds
+        calls, rows = self.model.calls, self.model.rows
+        start = perf_counter()
+        yield
+        self.total.append(perf_counter() - start)
+        self.in_model.append(self.model.seconds - model)
+        self.in_error.append(self.error.seconds - error)
+        self.calls += self.model.calls - calls
+        self.rows += self.model.rows - rows
+
+    def by_row(self, n_rows: int) -> np.ndarray:
+        """The median over the rounds for each row, when the rows were timed one by one, round after round; in ms."""
+        return 1000 * np.median(np.reshape(self.total, (-1, n_rows)), axis=0)
+
+    def shares(self) -> str:
+        """The share of time outside model and error function, and the share of the error function."""
+        total, error = sum(self.total), sum(self.in_error)
+        outside = 1 - (sum(self.in_model) + error) / total
+        return f"{outside:.0%}" + (f" (error function {error / total:.0%})" if error else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One model and one variant."""
+
+    model: str
+    variant: str
+    peer: Clock
+    single: Clock
+    batch: Clock
+    one_call: Clock
+    n_single: int
+    n_batch: int
+    cfs: Counterfactuals
+    verdicts: list[tuple[int, str, str]]
+    n_equal: int
+    n_batch_differs: int
+    invalid_peer: int
+    invalid_ours: int
+
+    @property
+    def peer_ms(self) -> float:
+        """NICEx: ms per row, median over the rows."""
+        return float(np.median(self.peer.by_row(self.n_single)))
+
+    @property
+    def peer_mean_ms(self) -> float:
+        """NICEx: ms per row, mean over the rows (long walks weigh in)."""
+        return float(np.mean(self.peer.by_row(self.n_single)))
+
+    @property
+    def single_ms(self) -> float:
+        """Ours, one row per call: ms per row, median over the rows."""
+        return float(np.median(self.single.by_row(self.n_single)))
+
+    @property
+    def one_call_ms(self) -> float:
+        """The model asked for one row: no package that asks it at all can be faster."""
+        return float(np.median(self.one_call.by_row(self.n_single)))
+
+    @property
+    def batch_ms(self) -> float:
+        """Ours, all rows in one call: ms per row."""
+        return 1000 * float(np.median(self.batch.total)) / self.n_batch
+
+
+def fitted_models(problem: Problem, rows: np.ndarray) -> dict[str, Any]:
+    """The two models of the benchmark, each behind a one-hot encoder."""
+    heads = {
+        "forest": RandomForestClassifier(100, random_state=0, n_jobs=1),
+        "MLP": MLPClassifier((50,), early_stopping=True, random_state=0),
+    }
+    models = {}
+    for name, head in heads.items():
+        progress(f"training the {name} on {len(rows):,} rows of {problem.name}")
+        columns = ColumnTransformer(
+            [
+                ("categories", OneHotEncoder(handle_unknown="ignore"), problem.categorical),
+                ("numbers", StandardScaler(), problem.numeric),
+            ]
+        )
+        models[name] = make_pipeline(columns, head).fit(problem.X[rows], problem.y[rows])
+    return models
+
+
+def measure(
+    model_name: str,
+    variant: str,
+    model: Any,
+    error_function: Callable[[np.ndarray], np.ndarray],
+    problem: Problem,
+    training: np.ndarray,
+    rows: np.ndarray,
+    *,
+    n_single: int,
+    repeats: int,
+) -> Measured:
+    """Time both packages in turns, then compare their answers."""
+    X, y = problem.X[training], problem.y[training]
+    predict_proba, error = Timed(model.predict_proba), Timed(error_function)
+    is_plausible = variant == "plausibility"
+    nice = NICE(
+        predict_proba,
+        optimize=variant,
+        plausibility=error if is_plausible else None,
+        categorical_features=problem.categorical,
+        classes=[0, 1],
+    ).fit(X, y)
+    peer = Peer(predict_proba, X, y, problem.categorical, variant=variant, error=error if is_plausible else None)
+
+    explained = problem.X[rows]
+    some = explained[:n_single]
+    nice.explain(some[:2])  # first calls pay for lazy imports, in both packages
+    peer.explain(some[:1].copy())
+    peer_clock, single_clock, batch_clock, one_call = (Clock(predict_proba, error) for _ in range(4))
+    for _ in range(repeats):
+        with batch_clock.running():
+            cfs = nice.explain(explained)
+        theirs, ours = [], []
+        for i in range(n_single):
+            row = some[i : i + 1].copy()
+            with peer_clock.running():
+                theirs.append(peer.explain(row)[0])
+            with single_clock.running():
+                ours.append(nice.explain(some[i : i + 1]))
+            with one_call.running():
+                predict_proba(row)
+
+    assert cfs.found.all(), cfs.reasons[~cfs.found][0]
+    longest = int(cfs.metrics()["rounds"].max())
+    assert cfs.model_calls * repeats == batch_clock.calls, "the result miscounts its calls of the model"
+    assert cfs.model_rows * repeats == batch_clock.rows, "the result miscounts the rows that it sent to the model"
+    assert cfs.model_calls <= longest + 1, f"{cfs.model_calls} model calls for a longest walk of {longest}"
+    values = cfs.to_numpy()
+    singles = np.concatenate([one.to_numpy() for one in ours])
+    referee = Referee(model.predict_proba, X, problem.categorical, variant, error_function if is_plausible else None)
+    verdicts = differences(referee, peer, some, singles, np.array(theirs), ours, X)
+    return Measured(
+        model_name,
+        variant,
+        peer_clock,
+        single_clock,
+        batch_clock,
+        one_call,
+        n_single,
+        len(rows),
+        cfs,
+        verdicts,
+        n_equal=n_single - len(verdicts),
+        n_batch_differs=int((values[:n_single] != singles).any(axis=1).sum()),
+        invalid_peer=count_invalid(model.predict_proba, some, np.array(theirs)),
+        invalid_ours=count_invalid(model.predict_proba, explained, values),
+    )
+
+
+def differences(
+    referee: Referee,
+    peer: Peer,
+    rows: np.ndarray,
+    ours: np.ndarray,
+    theirs: np.ndarray,
+    results: list[Counterfactuals],
+    X: np.ndarray,
+) -> list[tuple[int, str, str]]:
+    """Each row that the two packages answer differently: which, why, and the numbers."""
+    verdicts = []
+    for i in np.flatnonzero((ours != theirs).any(axis=1)):
+        answer = peer.explain_with_path(rows[i : i + 1])
+        assert np.array_equal(answer.values, theirs[i]), "NICEx answers the same row in two ways"
+        changes = results[i].changes().sort_values("step", kind="stable")
+        path = [int(str(name)[1:]) for name in changes["feature"]]  # columns of an array are called x0, x1, ...
+        donor = X[int(results[i].donors[0])]
+        verdicts.append((int(i), *referee.verdict(rows[i], donor, path, answer)))
+    return verdicts
+
+
+def time_table(all_measured: list[Measured]) -> str:
+    """Milliseconds per row, and how many times faster."""
+    head = [
+        "model",
+        "variant",
+        "NICEx ms/row",
+        "1 row: ms",
+        "ratio",
+        "{n:,} rows: ms/row",
+        "ratio",
+        "outside the model",
+    ]
+    head = [name.format(n=all_measured[0].n_batch) for name in head]
+    rows = [
+        (
+            m.model,
+            m.variant,
+            f"{short(m.peer_ms)} (mean {short(m.peer_mean_ms)})",
+            short(m.single_ms),
+            f"{m.peer_ms / m.single_ms:.1f}x",
+            f"{m.peer_ms / m.one_call_ms:.1f}x",
+            short(m.batch_ms),
+            f"{m.peer_ms / m.batch_ms:,.0f}x",
+            m.batch.shares(),
+        )
+        for m in all_measured
+    ]
+    return markdown_table(head, rows)
+
+
+def work_table(all_measured: list[Measured]) -> str:
+    """What each package asks of the model: exact, the same on every machine."""
+    head = [
+        "model",
+        "variant",
+        "calls for all rows",
+        "longest walk",
+        "model rows per row",
+        "1 row: calls",
+        "1 row: model rows",
+        "NICEx: calls per row",
+        "NICEx: model rows per row",
+        "1 row: outside the model",
+        "NICEx: outside the model",
+    ]
+    rows = []
+    for m in all_measured:
+        n_singles = len(m.single.total)
+        rows.append(
+            (
+                m.model,
+                m.variant,
+                m.cfs.model_calls,
+                int(m.cfs.metrics()["rounds"].max()),
+                short(m.cfs.model_rows / m.n_batch),
+                short(m.single.calls / n_singles),
+                short(m.single.rows / n_singles),
+                short(m.peer.calls / n_singles),
+                short(m.peer.rows / n_singles),
+                m.single.shares(),
+                m.peer.shares(),
+            )
+        )
+    return markdown_table(head, rows)
+
+
+def answer_table(all_measured: list[Measured]) -> str:
+    """Equal answers, and reasons for the others."""
+    head = [
+        "model",
+        "variant",
+        "equal",
+        "batch unlike single",
+        "invalid, NICEx",
+        "invalid, nicecf",
+        "why others differ",
+    ]
+    rows = []
+    for m in all_measured:
+        reasons = Counter(reason for _, reason, _ in m.verdicts)
+        rows.append(
+            (
+                m.model,
+                m.variant,
+                f"{m.n_equal} of {m.n_single}",
+                m.n_batch_differs,
+                f"{m.invalid_peer} of {m.n_single}",
+                f"{m.invalid_ours} of {m.n_batch:,}",
+                "; ".join(f"{count}: {reason}" for reason, count in reasons.items()) or "-",
+            )
+        )
+    return markdown_table(head, rows)
+
+
+def target_table(all_measured: list[Measured]) -> tuple[str, bool]:
+    """The targets, and whether all are met."""
+    rows, all_met = [], True
+    for m in all_measured:
+        reached = [(f"{m.n_batch:,} rows", m.peer_ms / m.batch_ms, BATCH_TARGETS[m.model].get(m.variant))]
+        reached.append(("1 row", m.peer_ms / m.single_ms, ONE_ROW_TARGET))
+        for what, ratio, target in reached:
+            if target is not None:
+                all_met &= ratio >= target
+                verdict = "pass" if ratio >= target else "FAIL"
+                rows.append((m.model, m.variant, what, f"{target:g}x", f"{ratio:,.1f}x", verdict))
+    return markdown_table(["model", "variant", "what", "target", "measured", ""], rows), all_met
+
+
+def main() -> int:
+    """Measure and report; 1 if a target is missed or an answer is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", help="folder with raw/adult/adult.csv.gz; default: NICECF_DATA")
+    parser.add_argument("--rows", type=int, default=1000, help="rows of the one nicecf call")
+    parser.add_argument("--peer-rows", type=int, default=30, help="rows explained one by one by both packages")
+    parser.add_argument("--repeats", type=int, default=5, help="how often each measurement is made")
+    parser.add_argument("--seed", type=int, default=0, help="which rows are training rows and which are explained")
+    parser.add_argument("--models", nargs="+", choices=list(BATCH_TARGETS), default=list(BATCH_TARGETS))
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--out", help="also write the report to this file")
+    options = parser.parse_args()
+
+    problem = real_or_generated(options.data)
+    order = np.random.default_rng(options.seed).permutation(len(problem.X))
+    training, held_out = np.sort(order[: int(0.8 * len(order))]), order[int(0.8 * len(order)) :]
+    rows = held_out[: options.rows]
+    models = fitted_models(problem, training)
+    progress("training the autoencoder")
+    is_categorical = np.isin(np.arange(problem.X.shape[1]), problem.categorical)
+    error = Autoencoder.train(problem.X[training], is_categorical, seed=0)
+
+    report = Report(options.out)
+    report.say("# Speed: nicecf beside NICEx")
+    report.say(
+        f"{problem.name}: {len(training):,} training rows, {problem.X.shape[1]} features of which "
+        f"{len(problem.categorical)} categorical. Medians of {options.repeats} repeats. "
+        + machine("nicecf", "NICEx", "numpy", "scikit-learn")
+    )
+    all_measured = []
+    for model_name in options.models:
+        accuracy = np.mean(models[model_name].predict(problem.X[held_out]) == problem.y[held_out])
+        progress(f"{model_name}: accuracy {accuracy:.3f}")
+        for variant in options.variants:
+            progress(f"measuring {model_name}, {variant}")
+            all_measured.append(
+                measure(
+                    model_name,
+                    variant,
+                    models[model_name],
+                    error,
+                    problem,
+                    training,
+                    rows,
+                    n_single=min(options.peer_rows, len(rows)),
+                    repeats=options.repeats,
+                )
+            )
+    report.say("## Time\n\n" + time_table(all_measured))
+    report.say(
+        "NICEx and 1 row: the median over the rows explained one by one (the mean is higher where walks differ in "
+        "length). At most: the ratio if explaining a row took no longer than one call of the model for it. "
+        "Outside the model: the share of time in one call for all rows that is spent outside predict_proba "
+        "(and outside the error function, whose share is named)."
+    )
+    report.say("## Work\n\n" + work_table(all_measured))
+    report.say("## Answers\n\n" + answer_table(all_measured))
+    details = [
+        f"- {m.model}, {m.variant}, row {row}: {reason}: {numbers}."
+        for m in all_measured
+        for row, reason, numbers in m.verdicts
+    ]
+    report.say("Each answer that differs:\n\n" + ("\n".join(details) or "none"))
+    targets, all_met = target_table(all_measured)
+    report.say("## Targets\n\n" + targets)
+    report.save()
+    assert all(m.invalid_ours == 0 for m in all_measured), "nicecf returned an invalid counterfactual"
+    assert all(m.n_batch_differs == 0 for m in all_measured), "nicecf answers a batch otherwise than its rows"
+    is_ours_right = not any(
+        "NICECF" in reason or "UNEXPLAINED" in reason for m in all_measured for _, reason, _ in m.verdicts
+    )
+    return 0 if all_met and is_ours_right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

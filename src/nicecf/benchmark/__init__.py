@@ -1,0 +1,1 @@
+"""What experiments and demonstrations run on."""

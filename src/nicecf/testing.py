@@ -1,0 +1,255 @@
+"""A model that is a table, and the checks that every counterfactual algorithm must pass.
+
+Public, so that others can test their own methods::
+
+    @pytest.mark.parametrize("check", nicecf.testing.all_checks, ids=lambda check: check.__name__)
+    def test_contract(check):
+        check(lambda model: MyMethod(model))
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+from sklearn.base import clone
+
+from nicecf._typing import Floats, Table
+from nicecf.exceptions import ModelError
+from nicecf.method import Method
+from nicecf.result import Counterfactuals
+
+MakeMethod = Callable[[Any], Method]
+
+
+class LookupModel:
+    """A model of two classes that is a table: the probability of class 1 for each row.
+
+    >>> model = LookupModel({(0, "rent"): 0.25, (1, "own"): 0.75})
+    >>> model.predict_proba(pd.DataFrame({"children": [1], "home": ["own"]})).tolist()
+    [[0.25, 0.75]]
+    """
+
+    def __init__(self, probabilities: Mapping[tuple[Any, ...], float], *, default: float | None = None) -> None:
+        self.probabilities = dict(probabilities)
+        self.default = default
+        self.classes_ = np.array([0, 1])
+
+    def predict_proba(self, X: Table) -> Floats:
+        """Probabilities of the classes 0 and 1, one line per row."""
+        return np.array([[1.0 - p, p] for p in map(self._probability, _tuples(X))])
+
+    def predict(self, X: Table) -> Any:
+        """The class with the higher probability; 0 on a tie."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def _probability(self, row: tuple[Any, ...]) -> float:
+        probability = self.probabilities.get(row, self.default)
+        if probability is None:
+            raise ModelError(f"LookupModel knows nothing of the row {row}; add it, or pass default=.")
+        return probability
+
+
+class Scorecard:
+    """A picklable model of three classes on the table of `applicants`: points per column, no training."""
+
+    classes_ = np.array(["no", "perhaps", "yes"], dtype=object)
+
+    def predict_proba(self, X: Table) -> Floats:
+        """Probabilities of no, perhaps and yes."""
+        age, income = (np.asarray(X[name], dtype=float) for name in ("age", "income"))
+        points = np.nan_to_num(age, nan=30.0) / 20 + np.nan_to_num(income, nan=1.0) - 3.5
+        points = points + np.array([{"own": 1.5, "rent": -0.5}.get(one, 0.0) for one in X["home"]])
+        points = points + np.array([1.0 if one else 0.0 for one in X["guarantor"]])
+        logits = np.column_stack([-points, np.full(len(points), 0.4), points])
+        weights = expit(logits) + 1e-3
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    def predict(self, X: Table) -> Any:
+        """The class with the highest probability."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def applicants(n_rows: int = 120, *, seed: int = 0) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """A small mixed table with ties, missing values and an index of its own, and labels with some noise."""
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "age": random.integers(18, 80, n_rows),
+            "income": random.choice([0.5, 1.0, 1.5, 2.0, 3.0, np.nan], n_rows),
+            "home": pd.Categorical(random.choice(["own", "rent", "other"], n_rows), ["other", "own", "rent"]),
+            "guarantor": random.random(n_rows) < 0.3,
+            "children": pd.array(random.choice([0, 1, 2], n_rows), dtype="Int64"),
+            "city": random.choice(["Aalst", "Brugge", "Gent"], n_rows),
+        },
+        index=[f"applicant {i}" for i in range(n_rows)],
+    )
+    X.loc[X.index[::17], "children"] = pd.NA
+    y = Scorecard().predict(X)
+    noisy = random.random(n_rows) < 0.1
+    y[noisy] = random.choice(Scorecard.classes_, int(noisy.sum()))
+    return X, pd.Series(y, index=X.index, name="decision")
+
+
+def check_found_rows_are_in_the_target(make: MakeMethod) -> None:
+    """The model's own decision on what is handed out is the target, for every kind of target."""
+    X, y = applicants()
+    model = Scorecard()
+    method = make(model).fit(X, y)
+    rows = X.iloc[:40]
+    before = model.predict(rows)
+    for target in ("other", "yes", ["no", "yes"], y.iloc[:40].to_numpy()):
+        cfs = method.explain(rows, target_class=target)
+        after = model.predict(cfs.to_frame()[cfs.found])
+        assert len(cfs) == len(rows)
+        assert (after == cfs.predicted_after[cfs.found]).all()
+        if isinstance(target, str) and target == "other":
+            assert (after != before[cfs.found]).all()
+        elif isinstance(target, np.ndarray):
+            assert (after == target[cfs.found]).all()
+        else:
+            assert np.isin(after, target).all()
+
+
+def check_rows_without_a_counterfactual_say_why(make: MakeMethod) -> None:
+    """``found`` and ``reasons`` agree, and a row that was not found is missing in the frame."""
+    X, y = applicants()
+    only_no = y[y == "no"].index
+    cfs = make(Scorecard()).fit(X.loc[only_no], y[only_no]).explain(X.iloc[:30], target_class="yes")
+    for found, reason in zip(cfs.found, cfs.reasons, strict=True):
+        assert found == (reason is None)
+        assert found or "yes" in reason
+    assert cfs.to_frame()[~cfs.found].isna().all(axis=None)
+
+
+def check_rows_in_the_target_stay_as_they_are(make: MakeMethod) -> None:
+    """A row that is in a named target already is found, with no change."""
+    X, y = applicants()
+    cfs = make(Scorecard()).fit(X, y).explain(X, target_class="yes")
+    already = cfs.predicted == "yes"
+    assert already.any()
+    assert cfs.found[already].all()
+    assert (cfs.metrics()["sparsity"][already] == 0).all()
+    pd.testing.assert_frame_equal(cfs[already].to_frame(), X[already])
+
+
+def check_types_order_and_index_are_kept(make: MakeMethod) -> None:
+    """What comes out has the columns, order, dtypes, categories and index of what went in."""
+    X, y = applicants()
+    rows = X[X.columns[::-1]].iloc[5:25]
+    cfs = make(Scorecard()).fit(X, y).explain(rows)
+    frame = cfs[cfs.found].to_frame()
+    assert list(frame.columns) == list(rows.columns)
+    assert frame.dtypes.equals(rows.dtypes)
+    assert frame.index.equals(rows.index[cfs.found])
+
+
+def check_changes_are_the_differences(make: MakeMethod) -> None:
+    """``changes`` lists exactly the cells in which row and counterfactual differ."""
+    X, y = applicants()
+    cfs = make(Scorecard()).fit(X, y).explain(X.iloc[:20])
+    frame, listed = cfs.to_frame(), {(c.row, c.feature) for c in cfs.changes().itertuples()}
+    found = cfs.found
+    for label, before, after in zip(frame.index[found], X.iloc[:20][found].itertuples(index=False),
+                                    frame[found].itertuples(index=False), strict=True):  # fmt: skip
+        for feature, one, other in zip(X.columns, before, after, strict=True):
+            same = (
+                one is other
+                or (pd.isna(one) and pd.isna(other))
+                or (not pd.isna(one) and not pd.isna(other) and one == other)
+            )
+            assert same != ((label, feature) in listed)
+    assert (
+        np.asarray(cfs.metrics()["sparsity"][found], dtype=int)
+        == cfs.changes().groupby("row").size().reindex(frame.index[found], fill_value=0)
+    ).all()
+
+
+def check_inputs_are_untouched(make: MakeMethod) -> None:
+    """Neither the training data nor the rows to explain are written to, nor the answer through a frame handed out."""
+    X, y = applicants()
+    before_X, before_y = X.copy(deep=True), y.copy(deep=True)
+    rows = X.iloc[:10]
+    cfs = make(Scorecard()).fit(X, y).explain(rows)
+    handed_out = cfs.to_frame()
+    handed_out.loc[:, "age"] = -1
+    assert (cfs.to_frame()["age"] != -1).all()
+    pd.testing.assert_frame_equal(X, before_X)
+    pd.testing.assert_series_equal(y, before_y)
+    pd.testing.assert_frame_equal(rows, before_X.iloc[:10])
+
+
+def check_the_same_input_gives_the_same_answer(make: MakeMethod) -> None:
+    """A second call, a second fit and a clone all give the same answer."""
+    X, y = applicants()
+    method = make(Scorecard())
+    first = method.fit(X, y).explain(X.iloc[:30])
+    assert_same(first, method.explain(X.iloc[:30]))
+    assert_same(first, make(Scorecard()).fit(X, y).explain(X.iloc[:30]))
+    assert_same(first, clone(method).fit(X, y).explain(X.iloc[:30]))
+
+
+def check_a_batch_equals_its_rows(make: MakeMethod) -> None:
+    """Explaining many rows gives what explaining each of them gives."""
+    X, y = applicants()
+    method = make(Scorecard()).fit(X, y)
+    batch = method.explain(X.iloc[:25])
+    for row in range(25):
+        assert_same(batch[row : row + 1], method.explain(X.iloc[[row]]))
+
+
+def check_threads_may_share_one_explainer(make: MakeMethod) -> None:
+    """Calls from many threads give what calls one after the other give."""
+    X, y = applicants()
+    method = make(Scorecard()).fit(X, y)
+    serial = [method.explain(X.iloc[row : row + 5]) for row in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda row: method.explain(X.iloc[row : row + 5]), range(40)))
+    for one, other in zip(serial, together, strict=True):
+        assert_same(one, other)
+
+
+def check_it_pickles(make: MakeMethod) -> None:
+    """A fitted explainer and its answers survive pickling."""
+    X, y = applicants()
+    method = make(Scorecard()).fit(X, y)
+    cfs = method.explain(X.iloc[:10])
+    assert_same(cfs, pickle.loads(pickle.dumps(method)).explain(X.iloc[:10]))
+    assert_same(cfs, pickle.loads(pickle.dumps(cfs)))
+
+
+def assert_same(one: Counterfactuals, other: Counterfactuals) -> None:
+    """Two answers are equal: rows, reasons, donors and changes."""
+    assert one.found.tolist() == other.found.tolist()
+    assert one.reasons.tolist() == other.reasons.tolist()
+    assert list(one.donors) == list(other.donors)
+    for left, right in ((one.to_frame(), other.to_frame()), (one.changes(), other.changes())):
+        if not left.equals(right):  # the fast way first; the slow one says where they differ
+            pd.testing.assert_frame_equal(left, right)
+
+
+all_checks: list[Callable[[MakeMethod], None]] = [
+    check_found_rows_are_in_the_target,
+    check_rows_without_a_counterfactual_say_why,
+    check_rows_in_the_target_stay_as_they_are,
+    check_types_order_and_index_are_kept,
+    check_changes_are_the_differences,
+    check_inputs_are_untouched,
+    check_the_same_input_gives_the_same_answer,
+    check_a_batch_equals_its_rows,
+    check_threads_may_share_one_explainer,
+    check_it_pickles,
+]
+
+
+def _tuples(X: Table) -> list[tuple[Any, ...]]:
+    return (
+        list(X.itertuples(index=False, name=None))
+        if isinstance(X, pd.DataFrame)
+        else [*map(tuple, np.asarray(X).tolist())]
+    )

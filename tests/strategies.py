@@ -1,0 +1,135 @@
+"""Small tables and models: few distinct values, so that ties happen; labels drawn apart from the model.
+
+All numbers are halves and quarters, so that sums and differences of distances are exact and a tie is a tie.
+"""
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+
+@dataclass(frozen=True)
+class HashModel:
+    """A model without any structure: the probabilities of a row are drawn from a hash of its values, in sixteenths.
+
+    Picklable, the same for frames and arrays, and blind to dtypes.
+    """
+
+    n_classes: int
+    seed: int
+
+    def __call__(self, X):
+        return np.array([self.probabilities(row) for row in as_lists(X)])
+
+    def probabilities(self, row):
+        draws = [zlib.crc32(f"{self.seed}:{c}:{row!r}".encode()) for c in range(self.n_classes)]
+        parts = [0] * self.n_classes
+        for k in range(16):
+            parts[draws[k % self.n_classes] // (k + 7) % self.n_classes] += 1
+        return [part / 16 for part in parts]
+
+
+@dataclass(frozen=True)
+class HashError:
+    """A measure of plausibility without any structure, in eighths."""
+
+    seed: int
+
+    def __call__(self, X):
+        return np.array([self.of(row) for row in as_lists(X)])
+
+    def of(self, row):
+        return zlib.crc32(f"error {self.seed}:{row!r}".encode()) % 8 / 8
+
+
+@dataclass(frozen=True)
+class Problem:
+    rows: list
+    labels: list
+    to_explain: list
+    is_categorical: list
+    classes: list
+    model: HashModel
+    error: HashError
+    target: object
+    scale: str
+    justified: bool
+
+    @property
+    def names(self):
+        return [f"f{j}" for j in range(len(self.is_categorical))]
+
+    @property
+    def categorical_names(self):
+        return [name for name, categorical in zip(self.names, self.is_categorical, strict=True) if categorical]
+
+    def frame(self, rows):
+        columns = {
+            name: pd.Series([row[j] for row in rows], dtype=object if categorical else float)
+            for j, (name, categorical) in enumerate(zip(self.names, self.is_categorical, strict=True))
+        }
+        return pd.DataFrame(columns)
+
+    def array(self, rows):
+        array = np.empty((len(rows), len(self.names)), dtype=object)
+        for i, row in enumerate(rows):
+            array[i] = row
+        return array
+
+
+def as_lists(X):
+    """A table as lists of plain values: numbers as floats, missing as None."""
+    if hasattr(X, "rows") and not isinstance(X, pd.DataFrame):
+        rows = X.rows()
+    else:
+        rows = X.itertuples(index=False, name=None) if isinstance(X, pd.DataFrame) else X.tolist()
+    return [[_plain(value) for value in row] for row in rows]
+
+
+def _plain(value):
+    if value is None or value is pd.NA or value != value:
+        return None
+    return value if isinstance(value, str) else float(value)
+
+
+@st.composite
+def problems(draw, *, n_to_explain=st.just(1), missing=True):
+    n_classes = draw(st.integers(2, 5))
+    labels = {2: ["bad", "good"], 3: [1, 2, 3], 4: [-1, 0, 1, 2], 5: list("abcde")}[n_classes]
+    is_categorical = draw(st.lists(st.booleans(), min_size=1, max_size=6))
+    constant = draw(st.lists(st.sampled_from([False, False, False, True]), min_size=6, max_size=6))
+    maybe = [None] if missing and draw(st.booleans()) else []
+
+    def cell(j, known):
+        if known and constant[j]:
+            return st.just("a" if is_categorical[j] else 1.0)
+        if is_categorical[j]:
+            return st.sampled_from(["a", "b", "c", *maybe, *([] if known else ["unseen"])])
+        return st.sampled_from([0.0, 1.0, 2.0, *maybe, *([] if known else [-1.0, 1.5, 4.0])])
+
+    def row(known):
+        return st.tuples(*(cell(j, known) for j in range(len(is_categorical)))).map(list)
+
+    n_rows = draw(st.integers(1, 14))
+    rows = draw(st.lists(row(True), min_size=n_rows, max_size=n_rows))
+    return Problem(
+        rows=rows,
+        labels=draw(st.lists(st.sampled_from(labels), min_size=n_rows, max_size=n_rows)),
+        to_explain=draw(st.lists(row(draw(st.booleans())), min_size=(n := draw(n_to_explain)), max_size=n)),
+        is_categorical=is_categorical,
+        classes=labels,
+        model=HashModel(n_classes, draw(st.integers(0, 10_000))),
+        error=HashError(draw(st.integers(0, 10_000))),
+        target=draw(
+            st.one_of(
+                st.just("other"),
+                st.sampled_from(labels).map(lambda label: [label]),
+                st.lists(st.sampled_from(labels), min_size=1, max_size=n_classes, unique=True),
+            )
+        ),
+        scale=draw(st.sampled_from(["range", "std"])),
+        justified=draw(st.booleans()),
+    )

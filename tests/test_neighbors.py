@@ -1,0 +1,88 @@
+"""The index gives the same donor as looking at every one of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nicecf.distance import Heom
+from nicecf.neighbors import DonorIndex
+
+
+def brute_force(row, training, groups, wanted, heom):
+    best, nearest = -1, np.inf
+    for position, donor in enumerate(training):
+        if groups[position] >= 0 and wanted[groups[position]]:
+            distance = heom.between(row[None], donor[None])[0]
+            if distance < nearest:
+                best, nearest = position, distance
+    return best, nearest
+
+
+@st.composite
+def searches(draw):
+    seed = draw(st.integers(0, 10_000))
+    random = np.random.default_rng(seed)
+    n, d, k = draw(st.integers(1, 60)), draw(st.integers(1, 6)), draw(st.integers(2, 4))
+    is_categorical = random.random(d) < 0.4
+    values = random.integers(0, draw(st.integers(2, 5)), (n + 10, d)).astype(float)
+    values[:, ~is_categorical] *= draw(st.sampled_from([1.0, 0.1, 1e6]))
+    if draw(st.booleans()):
+        missing = random.random(values.shape) < 0.2
+        values[missing & ~is_categorical] = np.nan
+        values[missing & is_categorical] = -1
+    if draw(st.booleans()):
+        values[:n, 0] = values[0, 0]
+    values[n:][:, ~is_categorical] += draw(st.sampled_from([0.0, 0.25, 50.0]))
+    groups = random.integers(-1, k, n)
+    wanted = random.random((10, k)) < 0.6
+    scale = draw(st.sampled_from(["range", "std"]))
+    return values[:n], values[n:], is_categorical, groups, wanted, scale
+
+
+@given(searches(), st.sampled_from([1, 2, 5, 512]))
+def test_the_index_equals_brute_force(search, leaf_size):
+    training, rows, is_categorical, groups, wanted, scale = search
+    heom = Heom.of(training, is_categorical, scale)
+    index = DonorIndex.of(training.copy(order="F"), groups, wanted.shape[1], heom, leaf_size=leaf_size)
+    places, distances = index.nearest(rows, wanted)
+    for i, row in enumerate(rows):
+        expected, nearest = brute_force(row, training, groups, wanted[i], heom)
+        assert (index.positions[places[i]] if places[i] >= 0 else -1) == expected
+        assert distances[i] == nearest
+
+
+def test_values_stay_with_their_positions():
+    random = np.random.default_rng(0)
+    training = random.random((5000, 4))
+    groups = random.integers(-1, 2, 5000)
+    index = DonorIndex.of(training.copy(order="F"), groups, 2, Heom.of(training, np.zeros(4, bool), "range"))
+    assert np.array_equal(index.values, training[index.positions])
+    assert sorted(index.positions) == np.flatnonzero(groups >= 0).tolist()
+
+
+def test_most_leaves_are_never_looked_at(monkeypatch):
+    """What makes it fast, counted: of 200 leaves of a clustered table, a row looks at a few."""
+    random = np.random.default_rng(0)
+    centers = random.random((300, 5)) * 100
+    training = centers[random.integers(0, 300, 20_000)] + random.random((20_000, 5))
+    heom = Heom.of(training, np.zeros(5, bool), "range")
+    index = DonorIndex.of(training.copy(order="F"), np.zeros(20_000, np.intp), 1, heom, leaf_size=100)
+    visits = []
+    visit = DonorIndex._visit
+    monkeypatch.setattr(
+        DonorIndex, "_visit", lambda self, leaves, leaf, *rest: (visits.append(leaf), visit(self, leaves, leaf, *rest))
+    )
+    for row in centers[:20]:
+        index.nearest(row[None], np.ones((1, 1), bool))
+    assert len(index.leaves[0].starts) > 150
+    assert len(visits) / 20 < 8
+
+
+@pytest.mark.parametrize("n_equal", [1, 600, 2000])
+def test_equal_rows_make_one_leaf_and_the_first_wins(n_equal):
+    training = np.asfortranarray(np.vstack([np.zeros((n_equal, 3)), np.ones((700, 3))]))
+    heom = Heom.of(training, np.zeros(3, bool), "range")
+    index = DonorIndex.of(training.copy(order="F"), np.zeros(len(training), np.intp), 1, heom)
+    places, _ = index.nearest(np.array([[0.1, 0.1, 0.1], [0.9, 0.9, 0.9]]), np.ones((2, 1), bool))
+    assert index.positions[places].tolist() == [0, n_equal]
