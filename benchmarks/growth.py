@@ -175,7 +175,8 @@ def main() -> int:
     ]
     report.say(markdown_table(head, rows))
     report.say(
-        "Memory as multiples of the encoded training matrix (rows x features x 8 bytes); resident counts from a matrix of 10 MB on."
+        "Memory as multiples of the encoded training matrix (rows x features x 8 bytes). "
+        "Resident memory counts from a matrix of 10 MB on."
     )
     report.save()
     return 0 if all_met else 1

@@ -256,6 +256,7 @@ def time_table(all_measured: list[Measured]) -> str:
         "NICEx ms/row",
         "1 row: ms",
         "ratio",
+        "at most",
         "{n:,} rows: ms/row",
         "ratio",
         "outside the model",

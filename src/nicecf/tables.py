@@ -162,16 +162,10 @@ class PandasFrames:
         return X.index
 
     def assemble(self, columns: list[Any], names: list[Hashable], like: pd.DataFrame | None) -> pd.DataFrame:
-        index = None if like is None else like.index
-        frame = pd.DataFrame(
-            {
-                position: column.array if isinstance(column, pd.Series) else column
-                for position, column in enumerate(columns)
-            },
-            index=index,
-            copy=False,
-        )
+        frame = pd.DataFrame({at: _as_given(column) for at, column in enumerate(columns)}, copy=False)
         frame.columns = pd.Index(names) if like is None else like.columns
+        if like is not None:
+            frame.index = like.index
         return frame
 
     def prototype(self, cells: pd.Series[Any]) -> pd.Series[Any]:
@@ -393,6 +387,14 @@ def _plain_objects(values: Iterable[Any]) -> Objects:
     objects = np.empty(len(values), dtype=object)
     objects[:] = [None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in values]
     return objects
+
+
+def _as_given(column: Any) -> Any:
+    """A column that a DataFrame takes as it is: it would read an array of Python strings as its own string dtype."""
+    if isinstance(column, pd.Series):
+        return column.array
+    is_objects = isinstance(column, np.ndarray) and column.dtype == np.dtype(object)
+    return pd.Series(column, dtype=object, copy=False) if is_objects else column
 
 
 def _polars() -> Any:

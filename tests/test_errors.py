@@ -1,0 +1,262 @@
+"""Misuse: a named error that says what is wrong, what is allowed and what to do, before any work is lost."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn.exceptions
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from nicecf import NICE, ModelError, NicecfError, NotFittedError, OptionError, SchemaError
+
+X = pd.DataFrame({"age": [20.0, 40.0, 60.0, 30.0], "home": ["own", "rent", "own", "rent"]})
+Y = ["no", "yes", "yes", "no"]
+
+
+def model(X):
+    p = (X["age"] > 35).to_numpy(dtype=float)
+    return np.column_stack([1 - p, p])
+
+
+@pytest.fixture
+def nice():
+    return NICE(model).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"optimize": "sparcity"}, r"optimize='sparcity' is not known; choose one of 'none', 'sparsity', 'proximity', 'plausibility' or pass a reward function\. Did you mean 'sparsity'\?"),
+        ({"optimize": 3}, "optimize=3 is not known"),
+        ({"search": "thorogh"}, "search='thorogh' is not known; choose 'greedy'"),
+        ({"distance": "l2"}, "distance='l2' is not known; choose 'heom'"),
+        ({"scale": "mad"}, "scale='mad' is not known; choose one of 'range', 'std'"),
+        ({"justified": "yes"}, "justified must be True or False, got 'yes'"),
+        ({"plausibility": 3}, "plausibility must be a function rows -> error, got int"),
+        ({"random_state": -1}, "random_state must be an integer from 0, or None, got -1"),
+        ({"random_state": 1.5}, "random_state must be"),
+    ],
+)  # fmt: skip
+def test_options_are_checked_when_given_and_when_set(options, said):
+    with pytest.raises(OptionError, match=said):
+        NICE(model, **options)
+    nice = NICE(model).set_params(**options)
+    with pytest.raises(OptionError, match=said):
+        nice.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"categorical_features": "home"}, r"categorical_features='home' is not known; pass 'auto', or a list of column names, such as \['home'\]"),
+        ({"categorical_features": None}, "categorical_features=None is not known"),
+        ({"categorical_features": ["hom"]}, "names 'hom', which is not a column of X; its columns are 'age', 'home'. Did you mean 'home'?"),
+        ({"categorical_features": [5]}, "names 5, which is not a column"),
+        ({"categorical_features": [True]}, "is a mask of 1 columns, but X has 2"),
+        ({"classes": ["no"]}, "there is one class only"),
+        ({"classes": ["no", "no"]}, "name a class twice"),
+    ],
+)  # fmt: skip
+def test_options_that_need_the_table(options, said):
+    with pytest.raises(OptionError, match=said):
+        NICE(model, **options).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (X.iloc[:0], "X has no rows"),
+        (X[[]], "columns that fit saw are missing: 'age', 'home'"),
+        (X.drop(columns="home"), "columns that fit saw are missing: 'home'"),
+        (X.assign(decision=1), "columns that fit did not see are there: 'decision'"),
+        (X.rename(columns={"age": "Age"}), "missing: 'age'; columns that fit did not see are there: 'Age'"),
+        (pd.concat([X, X["age"]], axis=1), "some column occurs more than once"),
+        (X.assign(age=[np.inf, 1, 2, 3]), r"column 'age' holds an infinite value \(row 0\)"),
+        (X.assign(age=["12k", "x", "y", "z"]), "column 'age' was numeric when fit saw it, but has dtype"),
+        (X.assign(age=pd.Series([1, 2, "12k", 4], dtype=object)), "column 'age' is declared numeric but row 2 holds '12k'"),
+        (X.assign(home=[1, 2, 3, 4]), r"column 'home' held text when fit saw it \(such as 'own'\), but now holds numbers \(such as 1\)"),
+        (X.iloc[0], r"Pass one row as a table: X.iloc\[\[0\]\]"),
+        (X.to_numpy(), "fit got a pandas DataFrame, but this is a numpy array"),
+        (pl.from_pandas(X), "fit got a pandas DataFrame, but this is a polars DataFrame"),
+        (X.to_dict(), r"got builtins.dict. Pass pd.DataFrame\(X\)"),
+        ([[1, 2]], "got builtins.list. Pass np.asarray"),
+        (pl.from_pandas(X).lazy(), r"Call .collect\(\) first"),
+        (csr_matrix(np.eye(2)), r"Pass X.toarray\(\)"),
+        (None, "X must be a pandas DataFrame, a polars DataFrame or a two-dimensional numpy array, got builtins.NoneType"),
+    ],
+)  # fmt: skip
+def test_tables_that_do_not_fit(nice, table, said):
+    with pytest.raises(SchemaError, match=said):
+        nice.explain(table)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (X.iloc[:0], "X has no rows"),
+        (X[[]], "X has no columns"),
+        (np.arange(3.0), r"X must have two dimensions, got an array of shape \(3,\)"),
+        (pd.concat([X, X["age"]], axis=1), "X has more than one column called 'age'"),
+        (X.assign(age=[np.inf, 1, 2, 3]), "column 'age' holds an infinite value"),
+        (X.assign(home=[[1], [2], [3], [4]]), "cannot be a category"),
+        (X.assign(home=pd.Series([None, np.nan, "a", "b"], dtype=object)), "column 'home' marks missing values in more than one way"),
+        (X.to_numpy(), "column 'x1' is declared numeric but row 0 holds 'own'. Clean the value, or name the column in categorical_features"),
+    ],
+)  # fmt: skip
+def test_training_tables_that_do_not_fit(table, said):
+    with pytest.raises(SchemaError, match=said):
+        NICE(model).fit(table, Y)
+
+
+def test_columns_of_an_array_are_counted():
+    nice = NICE(lambda X: np.column_stack([X[:, 0] < 1, X[:, 0] >= 1]).astype(float)).fit(np.eye(2), [1, 0])
+    with pytest.raises(SchemaError, match="X has 3 columns, but fit got 2"):
+        nice.explain(np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        (None, "y is missing"),
+        (Y[:3], "y has 3 labels, but X has 4 rows"),
+        (np.array(Y)[:, None], r"y must have one label per row, got shape \(4, 1\)"),
+        (["no", None, "yes", "no"], "y has no label for row 1"),
+        (["no", "yes", "yes", np.nan], "y has no label for row 3"),
+    ],
+)
+def test_labels_that_do_not_fit(y, said):
+    with pytest.raises(SchemaError, match=said):
+        NICE(model).fit(X, y)
+
+
+def test_one_class_only():
+    with pytest.raises(
+        OptionError, match=r"there is one class only \('no'\), so there is nothing that a decision could change to"
+    ):
+        NICE(model).fit(X, ["no"] * 4)
+
+
+def test_labels_that_the_model_does_not_know():
+    numbers = X[["age"]]
+    fitted = LogisticRegression().fit(numbers, Y)
+    with pytest.raises(SchemaError, match=r"y holds 0, 1, which the model does not know; its classes are 'no', 'yes'"):
+        NICE(fitted).fit(numbers, [0, 1, 1, 0])
+    with pytest.raises(OptionError, match="classes='a', 'b' differ from the model's own classes_"):
+        NICE(fitted, classes=["a", "b"]).fit(numbers, Y)
+
+
+def test_labels_that_cannot_be_sorted():
+    with pytest.raises(
+        OptionError, match=r"cannot be sorted, so the order of the model's columns is not known.*classes="
+    ):
+        NICE(model).fit(X, ["no", 1, 1, "no"])
+
+
+def test_classes_must_be_known():
+    with pytest.raises(OptionError, match="the names of the classes are not known"):
+        NICE(model, justified=False).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (
+            LinearSVC(),
+            r"LinearSVC has no predict_proba. Pass nicecf.from_score\(model.decision_function, kind='margin'\)",
+        ),
+        (LogisticRegression, r"model is the class LogisticRegression, not a fitted model"),
+        ("forest", "model must be a fitted classifier with predict_proba, or a function"),
+        (None, "model must be a fitted classifier"),
+    ],
+)
+def test_things_that_are_no_model(wrong, said):
+    with pytest.raises(OptionError, match=said):
+        NICE(wrong).fit(X, Y)
+
+
+def test_a_model_that_is_not_fitted_is_reported_with_its_own_words():
+    with pytest.raises(ModelError, match="the model raised NotFittedError when asked for 4 rows"):
+        NICE(LogisticRegression(), classes=["no", "yes"]).fit(X[["age"]], Y)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda p: p[:, 1], r"returned shape \(4,\), expected \(4, 2\).*nicecf.from_score\(f\)"),
+        (lambda p: p[:, [1]], r"returned shape \(4, 1\).*from_score"),
+        (lambda p: np.column_stack([p, p]), r"returned shape \(4, 4\).*The classes are 'no', 'yes'; name the model's columns with classes="),
+        (lambda p: p[:2], r"returned shape \(2, 2\), expected \(4, 2\)"),
+        (lambda p: p * np.nan, r"returned \[nan, nan\] for row 0 of 4: probabilities must be numbers"),
+        (lambda p: p * 8 - 4, r"returned values between -4 and 4: probabilities lie in \[0, 1\]"),
+        (lambda p: [p, p], r"returned shape \(2, 4, 2\)"),
+        (lambda p: "yes", "the model returned str, which is no table of numbers"),
+        (lambda p: None, "the model returned NoneType|returned shape"),
+    ],
+)  # fmt: skip
+def test_answers_that_are_no_probabilities(answer, said):
+    with pytest.raises(ModelError, match=said):
+        NICE(lambda X: answer(model(X))).fit(X, Y)
+
+
+def test_a_model_that_raises_is_passed_on_with_the_number_of_rows(nice):
+    def broken(X):
+        if len(X) != 4:
+            raise TimeoutError("no answer from the service")
+        return model(X)
+
+    explainer = NICE(broken).fit(X, Y)
+    with pytest.raises(ModelError, match=r"the model raised TimeoutError when asked for 2 rows: no answer") as caught:
+        explainer.explain(X.iloc[[0]])
+    assert isinstance(caught.value.__cause__, TimeoutError)
+
+
+@pytest.mark.parametrize(
+    ("measure", "said"),
+    [
+        (lambda X: np.zeros(3), r"plausibility returned shape \(3,\); expected one finite error per row"),
+        (lambda X: np.full(len(X), np.nan), "plausibility returned NaN or infinity"),
+        (lambda X: 1 / 0, "plausibility raised ZeroDivisionError"),
+    ],
+)
+def test_measures_of_plausibility_that_do_not_measure(measure, said):
+    nice = NICE(model, optimize="plausibility", plausibility=measure).fit(X, Y)
+    with pytest.raises(ModelError, match=said):
+        nice.explain(X.iloc[[0]])
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("maybe", "target_class='maybe' is not a class of the model; choose one of 'no', 'yes', a list of them"),
+        (1, "target_class=1 is not a class"),
+        ([], "target_class names no class"),
+        (["yes", "maybe"], "target_class='maybe' is not a class"),
+        (np.array(["yes"]), r"target_class is an array of shape \(1,\), one class per row, but X has 4 rows"),
+        (np.array(["yes", "no", "maybe", "no"]), "target_class of row 2='maybe' is not a class"),
+        (pd.Series(["yes", None, "no", "no"]), "target_class of row 1="),
+        (None, "target_class=None is not a class"),
+        ([["yes"]], "is not a class of the model"),
+    ],
+)
+def test_targets_that_the_model_does_not_know(target, said):
+    asked = []
+    nice = NICE(lambda X: asked.append(len(X)) or model(X)).fit(X, Y)
+    with pytest.raises(OptionError, match=said):
+        nice.explain(X, target_class=target)
+    assert asked == [4]  # by fit; explain complained before it asked the model for anything
+
+
+def test_explain_before_fit():
+    with pytest.raises(NotFittedError, match=r"not fitted yet. Call fit\(X, y\)") as caught:
+        NICE(model).explain(X)
+    assert isinstance(caught.value, sklearn.exceptions.NotFittedError)
+    assert isinstance(caught.value, NicecfError)
+
+
+def test_a_failed_fit_leaves_the_explainer_as_it_was(nice):
+    before = nice.explain(X).to_frame()
+    with pytest.raises(SchemaError):
+        nice.fit(X, Y[:2])
+    pd.testing.assert_frame_equal(nice.explain(X).to_frame(), before)
