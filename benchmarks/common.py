@@ -100,6 +100,14 @@ def mixed(n_rows: int, *, seed: int = 0, n_clusters: int = 200) -> np.ndarray:
 MIXED_CATEGORICAL = list(range(12, 20))
 
 
+def linear_model(X: np.ndarray) -> np.ndarray:
+    """Probabilities of two classes for the rows of ``mixed``: cheap, and every feature matters."""
+    weights = np.array([1.0, -0.8, 0.6, -0.5, 0.4, -0.3] * 2 + [0.5, -0.4, 0.3, -0.2, 0.1, -0.1, 0.05, -0.02])
+    margin = X @ weights
+    positive = 1.0 / (1.0 + np.exp(-margin))
+    return np.column_stack([1.0 - positive, positive])
+
+
 def memory_now() -> int:
     """Bytes of memory that this process holds."""
     try:

@@ -25,6 +25,7 @@ from common import (
     MIXED_CATEGORICAL,
     Report,
     forget_peak,
+    linear_model,
     machine,
     markdown_table,
     memory_now,
@@ -38,14 +39,6 @@ from nicecf import NICE
 SIZES = (10_000, 100_000, 1_000_000)
 N_EXPLAINED = 100
 MOST_MEMORY = 2.5
-
-
-def linear_model(X: np.ndarray) -> np.ndarray:
-    """Probabilities of two classes that depend on every feature."""
-    weights = np.array([1.0, -0.8, 0.6, -0.5, 0.4, -0.3] * 2 + [0.5, -0.4, 0.3, -0.2, 0.1, -0.1, 0.05, -0.02])
-    margin = X @ weights
-    positive = 1.0 / (1.0 + np.exp(-margin))
-    return np.column_stack([1.0 - positive, positive])
 
 
 def problem(n_rows: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:

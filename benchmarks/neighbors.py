@@ -2,8 +2,8 @@
 
 The distance is HEOM: the sum of |a - b| / range over numbers and of mismatches over categories. Metric trees and faiss
 know only the L1 distance of numbers, so for them a category of k levels becomes k columns of 0 or 1/2: two different
-levels are then 1 apart. All rows of a table are donors of one class. Each option runs in a process of its own, within a
-budget of seconds; the answers are checked against brute force.
+levels are then 1 apart. All donors are of one class and the rows that ask are of the other, as in NICE. Each option
+runs in a process of its own, within a budget of seconds; the answers are checked against brute force.
 
     python benchmarks/neighbors.py --data DIR --out neighbors.md
 """
@@ -30,6 +30,7 @@ from common import (
     adult,
     adult_path,
     forget_peak,
+    linear_model,
     machine,
     markdown_table,
     memory_now,
@@ -318,17 +319,23 @@ def in_child(option: str, folder: Path, budget: float) -> dict[str, Any]:
 
 def tables(data: str | None, sizes: list[int]) -> Iterator[tuple[str, Donors]]:
     """What is searched: adult when it is there, mixed rows in clusters, uniform numbers (the worst case for trees)."""
-    is_categorical = np.isin(np.arange(20), MIXED_CATEGORICAL)
     path = adult_path(data)
     if path is not None:
         problem = adult(path)
-        order = np.random.default_rng(0).permutation(len(problem.X))
-        queries, rows = problem.X[order[:N_QUERIES]], problem.X[order[N_QUERIES:]]
-        yield "adult", Donors(rows, queries, np.isin(np.arange(problem.X.shape[1]), problem.categorical))
+        is_categorical = np.isin(np.arange(problem.X.shape[1]), problem.categorical)
+        yield "adult", Donors(problem.X[problem.y == 0], problem.X[problem.y == 1][:N_QUERIES], is_categorical)
     for n_rows in sizes:
-        yield "mixed", Donors(mixed(n_rows, seed=0), mixed(N_QUERIES, seed=1), is_categorical)
+        is_categorical = np.isin(np.arange(20), MIXED_CATEGORICAL)
+        rows = _of_class(1, mixed(3 * n_rows, seed=0), n_rows)
+        yield "mixed", Donors(rows, _of_class(0, mixed(10 * N_QUERIES, seed=1), N_QUERIES), is_categorical)
         random = np.random.default_rng(0)
         yield "uniform", Donors(random.random((n_rows, 20)), random.random((N_QUERIES, 20)), np.zeros(20, dtype=bool))
+
+
+def _of_class(label: int, rows: np.ndarray, n_rows: int) -> np.ndarray:
+    chosen = rows[linear_model(rows).argmax(axis=1) == label][:n_rows]
+    assert len(chosen) == n_rows, "too few rows of this class were drawn"
+    return chosen
 
 
 def line(option: str, m: dict[str, Any], matrix: float) -> tuple[Any, ...]:

@@ -96,7 +96,7 @@ def _plain(value):
 
 
 @st.composite
-def problems(draw, *, n_to_explain=st.just(1), missing=True):
+def problems(draw, *, n_to_explain=None, missing=True):
     n_classes = draw(st.integers(2, 5))
     labels = {2: ["bad", "good"], 3: [1, 2, 3], 4: [-1, 0, 1, 2], 5: list("abcde")}[n_classes]
     is_categorical = draw(st.lists(st.booleans(), min_size=1, max_size=6))
@@ -114,11 +114,12 @@ def problems(draw, *, n_to_explain=st.just(1), missing=True):
         return st.tuples(*(cell(j, known) for j in range(len(is_categorical)))).map(list)
 
     n_rows = draw(st.integers(1, 14))
+    n = 1 if n_to_explain is None else draw(n_to_explain)
     rows = draw(st.lists(row(True), min_size=n_rows, max_size=n_rows))
     return Problem(
         rows=rows,
         labels=draw(st.lists(st.sampled_from(labels), min_size=n_rows, max_size=n_rows)),
-        to_explain=draw(st.lists(row(draw(st.booleans())), min_size=(n := draw(n_to_explain)), max_size=n)),
+        to_explain=draw(st.lists(row(draw(st.booleans())), min_size=n, max_size=n)),
         is_categorical=is_categorical,
         classes=labels,
         model=HashModel(n_classes, draw(st.integers(0, 10_000))),

@@ -1,13 +1,13 @@
 """The fast code equals the slow transcription of the paper."""
 
 import numpy as np
-import paper
 import pandas as pd
 import pytest
 from hypothesis import assume, given
-from strategies import as_lists, problems
 
+import paper
 from nicecf import NICE
+from strategies import as_lists, problems
 
 VARIANTS = ["none", "sparsity", "proximity", "plausibility"]
 

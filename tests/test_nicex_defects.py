@@ -52,7 +52,7 @@ def test_1_the_step_is_the_best_of_all_hybrids():
 def test_2_the_dtype_of_the_row_never_keeps_it_from_the_donors_value(dtype):
     """int and float32 rows could not hold the donor's value, and the walk never ended."""
     X = np.array([[0.0, 0.0], [1.3, 2.7], [1.1, 0.1]])
-    model = lambda X: np.column_stack([X.sum(axis=1) < 3.9, X.sum(axis=1) >= 3.9]).astype(float)  # noqa: E731
+    model = lambda X: np.column_stack([X.sum(axis=1) < 3.9, X.sum(axis=1) >= 3.9]).astype(float)
     cfs = NICE(model).fit(X, [0, 1, 0]).explain(np.array([[0, 0]], dtype=dtype))
     assert cfs.to_numpy().tolist() == [[1.3, 2.7]]
     assert model(cfs.to_numpy())[0, 1] == 1
@@ -74,14 +74,14 @@ def test_2_float32_rows_and_a_model_of_trees():
 def test_3_a_missing_category_shared_with_the_donor_is_no_difference():
     """NaN != NaN kept a column different for ever."""
     X = np.array([[None, 0, 0], [None, 1, 1]], dtype=object)
-    model = lambda X: np.array([[0.1, 0.9] if row[1] == 1 == row[2] else [0.9, 0.1] for row in X])  # noqa: E731
+    model = lambda X: np.array([[0.1, 0.9] if row[1] == 1 == row[2] else [0.9, 0.1] for row in X])
     one = NICE(model, categorical_features=[0]).fit(X, ["n", "y"]).explain(X[[0]])[0]
     assert [change.feature for change in one.changes] == ["x1", "x2"]
 
 
 def test_4_one_missing_number_does_not_spoil_all_distances():
     X = np.array([[9.0], [np.nan], [5.0], [0.0]])
-    model = lambda X: np.column_stack([X[:, 0] < 4, ~(X[:, 0] < 4)]).astype(float)  # noqa: E731
+    model = lambda X: np.column_stack([X[:, 0] < 4, ~(X[:, 0] < 4)]).astype(float)
     nice = NICE(model).fit(X, [1, 1, 1, 0])
     assert list(nice.explain(np.array([[3.0]])).donors) == [2]
 
@@ -138,7 +138,7 @@ def test_8_three_rows_give_three_answers():
 
 def test_9_a_constant_column_does_not_drown_the_others():
     X = np.column_stack([table(50, 2, seed=4), np.full(50, 3.0)])
-    model = lambda X: np.column_stack([X[:, 0] < 0, X[:, 0] >= 0]).astype(float)  # noqa: E731
+    model = lambda X: np.column_stack([X[:, 0] < 0, X[:, 0] >= 0]).astype(float)
     nice = NICE(model, optimize="none").fit(X, (X[:, 0] >= 0).astype(int))
     usual, odd = np.array([[-0.1, 0.5, 3.0]]), np.array([[-0.1, 0.5, 1e6]])
     assert list(nice.explain(odd).donors) == list(nice.explain(usual).donors)
@@ -158,7 +158,7 @@ def test_10_threads_do_not_disturb_one_another():
 def test_11_nothing_the_caller_gave_is_written_to():
     X = np.array([[1, "a"], [2, "b"], [3, "a"]], dtype=object)
     row = np.array([[1, "a"]], dtype=object)
-    model = lambda X: np.array([[0.0, 1.0] if row[0] > 2 else [1.0, 0.0] for row in X])  # noqa: E731
+    model = lambda X: np.array([[0.0, 1.0] if row[0] > 2 else [1.0, 0.0] for row in X])
     cfs = NICE(model, categorical_features=[1]).fit(X, [0, 0, 1]).explain(row)
     assert X.tolist() == [[1, "a"], [2, "b"], [3, "a"]]
     assert [type(cell) for cell in X[:, 0]] == [int, int, int]
@@ -169,7 +169,7 @@ def test_11_nothing_the_caller_gave_is_written_to():
 
 def test_12_a_target_without_donors_is_a_value_with_a_reason():
     X = table(40, 2, seed=1)
-    never = lambda X: np.tile([0.9, 0.1], (len(X), 1))  # noqa: E731
+    never = lambda X: np.tile([0.9, 0.1], (len(X), 1))
     cfs = NICE(never, classes=["denied", "approved"]).fit(X, ["denied"] * 40).explain(X[:2])
     assert not cfs.found.any()
     assert cfs.reasons[0] == ("the model predicts 'denied' for all 40 training rows, so no donor for 'approved' exists")
@@ -179,7 +179,7 @@ def test_12_a_target_without_donors_is_a_value_with_a_reason():
 def test_12_a_model_that_changed_since_fit_is_noticed():
     X = table(40, 2, seed=1)
     weights = [linear(2, 2, seed=3)]
-    model = lambda X: weights[0](X)  # noqa: E731
+    model = lambda X: weights[0](X)
     nice = NICE(model).fit(X, model(X).argmax(axis=1))
     assert nice.explain(X).found.all()
     weights[0] = linear(2, 2, seed=4)
@@ -206,7 +206,7 @@ def test_13_the_plausibility_reward_is_the_papers_product_and_says_so():
 
 def test_14_arrays_of_text_of_any_width_agree():
     X = np.array([["a", "x"], ["bbbb", "yyyy"], ["a", "yyyy"]])
-    model = lambda X: np.array([[0.2, 0.8] if list(row) == ["bbbb", "yyyy"] else [0.8, 0.2] for row in X])  # noqa: E731
+    model = lambda X: np.array([[0.2, 0.8] if list(row) == ["bbbb", "yyyy"] else [0.8, 0.2] for row in X])
     row = np.array([["a", "x"]])
     assert row.dtype == "<U1"
     fixed = NICE(model, categorical_features=[0, 1]).fit(X, [0, 1, 0]).explain(row)

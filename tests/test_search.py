@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import as_lists, problems
 
 from nicecf import NICE, OptionError, classifier
 from nicecf.rewards import Round
 from nicecf.testing import assert_same
+from strategies import as_lists, problems
 
 VARIANTS = ["none", "sparsity", "proximity", "plausibility"]
 
@@ -206,6 +206,6 @@ def test_a_reward_that_is_not_one_number_per_hybrid_is_refused(returned, said):
 
 def test_a_reward_of_minus_infinity_everywhere_still_reaches_the_donor():
     X = np.array([[0.0, 0.0, 7.0], [1.0, 1.0, 7.0]])
-    model = lambda X: np.column_stack([1 - X[:, :2].sum(axis=1) / 2, X[:, :2].sum(axis=1) / 2])  # noqa: E731
+    model = lambda X: np.column_stack([1 - X[:, :2].sum(axis=1) / 2, X[:, :2].sum(axis=1) / 2])
     one = NICE(model, optimize=lambda r: np.full(len(r.score), -np.inf)).fit(X, [0, 1]).explain(X[[0]])[0]
     assert [change.feature for change in one.changes] == ["x0", "x1"]

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from strategies import as_lists
 
 from nicecf import NICE, SchemaError
 from nicecf.schema import Schema
+from strategies import as_lists
 
 TEXT = ["a", "b", "c", "a", "b", "c"]
 COLUMNS = {
@@ -84,7 +84,7 @@ def test_unchanged_cells_are_the_callers_own_objects():
 
 def test_a_dtype_is_widened_only_where_it_cannot_hold_the_new_value():
     train = pd.DataFrame({"a": [0.0, 2.5], "b": [0.0, 3.0]})
-    model = lambda X: np.column_stack([X["a"] + X["b"] < 5, X["a"] + X["b"] >= 5]).astype(float)  # noqa: E731
+    model = lambda X: np.column_stack([X["a"] + X["b"] < 5, X["a"] + X["b"] >= 5]).astype(float)
     row = pd.DataFrame({"a": [0], "b": [0]}, dtype="int32")
     frame = NICE(model).fit(train, [0, 1]).explain(row).to_frame()
     assert frame.dtypes.astype(str).to_dict() == {"a": "float64", "b": "int32"}
@@ -92,10 +92,10 @@ def test_a_dtype_is_widened_only_where_it_cannot_hold_the_new_value():
 
 
 def test_categories_are_widened_only_where_needed():
-    train = pd.DataFrame({"home": pd.Categorical(["own", "rent"]), "city": pd.Categorical(["x", "y"])})
-    model = lambda X: np.column_stack([X["home"] == "own", X["home"] != "own"]).astype(float)  # noqa: E731
+    train = pd.DataFrame({"home": pd.Categorical(["own", "rent", "other"]), "city": pd.Categorical(["x", "y", "x"])})
+    model = lambda X: np.column_stack([X["home"] != "rent", X["home"] == "rent"]).astype(float)
     row = pd.DataFrame({"home": pd.Categorical(["own"]), "city": pd.Categorical(["x"], ["w", "x"])})
-    frame = NICE(model).fit(train, [0, 1]).explain(row).to_frame()
+    frame = NICE(model).fit(train, [0, 1, 0]).explain(row).to_frame()
     assert list(frame["home"].cat.categories) == ["own", "rent"]
     assert list(frame["city"].cat.categories) == ["w", "x"]
     assert frame["home"].tolist() == ["rent"]
@@ -122,7 +122,7 @@ def test_a_category_unseen_in_training_is_legal(dtype):
 
 def test_missing_values_travel_in_both_directions():
     train = pd.DataFrame({"late": [np.nan, 3.0, np.nan, 5.0], "home": ["own", None, "own", "rent"]})
-    model = lambda X: np.column_stack([X["late"].notna(), X["late"].isna()]).astype(float)  # noqa: E731
+    model = lambda X: np.column_stack([X["late"].notna(), X["late"].isna()]).astype(float)
     nice = NICE(model).fit(train, [1, 0, 1, 0])
     to_value = nice.explain(train.iloc[[0]]).to_frame()
     assert to_value["late"].tolist() == [3.0]
@@ -136,7 +136,7 @@ def test_missing_values_travel_in_both_directions():
 
 def test_an_integer_row_can_become_missing():
     train = pd.DataFrame({"late": [np.nan, 3.0]})
-    model = lambda X: np.column_stack([X["late"].notna(), X["late"].isna()]).astype(float)  # noqa: E731
+    model = lambda X: np.column_stack([X["late"].notna(), X["late"].isna()]).astype(float)
     frame = NICE(model).fit(train, [1, 0]).explain(pd.DataFrame({"late": [3]})).to_frame()
     assert frame["late"].isna().all()
 
@@ -171,7 +171,7 @@ def test_rows_that_are_not_found_are_missing_in_place():
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int8, bool, object])
 def test_arrays_keep_their_dtype(dtype):
     X = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=dtype)
-    model = lambda X: np.column_stack([X[:, 0] == 0, X[:, 0] == 1]).astype(float)  # noqa: E731
+    model = lambda X: np.column_stack([X[:, 0] == 0, X[:, 0] == 1]).astype(float)
     y = [0, 1, 0, 1]
     for categorical in ("auto", [0], [0, 1], [True, False]):
         cfs = NICE(model, categorical_features=categorical).fit(X, y).explain(X[:2])
@@ -194,7 +194,7 @@ def test_an_array_is_handed_to_the_model_in_the_dtype_of_training():
 
 def test_arrays_of_objects_keep_numbers_numbers():
     X = np.array([[1.5, "a", None], [2.5, "b", 3], [0.5, "b", 4]], dtype=object)
-    model = lambda X: np.array([[0.0, 1.0] if row[1] == "b" else [1.0, 0.0] for row in X])  # noqa: E731
+    model = lambda X: np.array([[0.0, 1.0] if row[1] == "b" else [1.0, 0.0] for row in X])
     cfs = NICE(model, categorical_features=[1]).fit(X, [0, 1, 1]).explain(X[:1])
     assert cfs.to_numpy().tolist() == [[1.5, "b", None]]
 
@@ -246,7 +246,7 @@ def test_polars_equals_pandas():
 
 def test_polars_unseen_enum_and_not_found_rows():
     row = POLARS[:1].with_columns(pl.Series("e", ["mid"], dtype=pl.Enum(["mid"])))
-    model = lambda X: np.column_stack([1 - X["flag"].to_numpy(), X["flag"].to_numpy()])  # noqa: E731
+    model = lambda X: np.column_stack([1 - X["flag"].to_numpy(), X["flag"].to_numpy()])
     cfs = NICE(model, optimize="none").fit(POLARS, [0, 0, 1, 1]).explain(row)
     assert cfs.to_frame()["e"].to_list() == [POLARS["e"][int(cfs.donors[0])]]
     nothing = NICE(lambda X: np.tile([1.0, 0.0], (X.height, 1))).fit(POLARS, [0, 0, 1, 1]).explain(POLARS)

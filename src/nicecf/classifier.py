@@ -78,8 +78,13 @@ class Classifier:
         """
         predict_proba = _predict_proba_of(model)
         own = getattr(model, "classes_", None)
-        if own is not None and np.ndim(own) == 1:
+        if own is not None:
             names = list(own)
+            if any(np.ndim(name) for name in names):
+                raise OptionError(
+                    "the model has several outputs (its classes_ is a list of lists). Explain one at a time: pass a "
+                    "function that returns the probabilities of that output, and classes=[...]."
+                )
             if classes is not None and list(classes) != names:
                 raise OptionError(
                     f"classes={listed(classes)} differ from the model's own classes_ ({listed(names)}). Leave "
@@ -269,7 +274,8 @@ def _predict_proba_of(model: Any) -> Callable[[Any], Any]:
         return model
     raise OptionError(
         f"model must be a fitted classifier with predict_proba, or a function rows -> probabilities; got "
-        f"{type(model).__name__}."
+        f"{type(model).__name__}. Where its predict returns probabilities, pass model.predict, or "
+        "nicecf.from_score(model.predict) for one score per row."
     )
 
 

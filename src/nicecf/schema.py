@@ -119,7 +119,7 @@ class Schema:
 
     def decode(self, values: Floats) -> Table:
         """Float rows as a table like the one that ``fit`` got."""
-        columns = [self._write(column, values[:, j], column.prototype) for j, column in enumerate(self.columns)]
+        columns = [self._write(column, values[:, j]) for j, column in enumerate(self.columns)]
         return self.container.assemble(columns, self.names, self.empty if self._is_array else None)
 
     def restore(self, X: Table, rows: Floats, values: Floats, found: Bools) -> Table:
@@ -135,8 +135,9 @@ class Schema:
             if changed[:, j].any():
                 cells = columns[position]
                 shown = np.where(found, values[:, j], rows[:, j])
-                written = self._write(self.columns[j], shown, cells)
-                columns[position] = container.overlay(cells, changed[:, j], written)
+                columns[position] = container.overlay(
+                    cells, changed[:, j], self._write_like(self.columns[j], shown, cells)
+                )
         table = container.assemble(columns, container.names(X), X)
         return table if found.all() else container.blank(table, ~found)
 
@@ -144,13 +145,21 @@ class Schema:
     def _is_array(self) -> bool:
         return isinstance(self.container, NumpyArrays)
 
-    def _write(self, column: Column, values: Floats, like: Cells) -> Cells:
+    def _write(self, column: Column, values: Floats) -> Cells:
+        """Encoded values as a column of the table that ``fit`` got."""
+        if not column.is_categorical:
+            return self.container.write_numbers(values, column.prototype)
+        return self.container.write_levels(values.astype(np.intp), column.native_levels, column.missing)
+
+    def _write_like(self, column: Column, values: Floats, like: Cells) -> Cells:
+        """Encoded values as a column like another one, which may know fewer categories or another dtype."""
         if not column.is_categorical:
             return self.container.write_numbers(values, like)
-        native = column.native_levels
-        if like is not column.prototype:
-            native = self.container.native_levels(column.levels, like)
-        return self.container.write_levels(values.astype(np.intp), native, column.missing)
+        codes = values.astype(np.intp)
+        used, places = np.unique(codes[codes >= 0], return_inverse=True)
+        codes[codes >= 0] = places
+        levels = self.container.native_levels([column.levels[code] for code in used], like)
+        return self.container.write_levels(codes, levels, column.missing)
 
     def positions(self, X: Table) -> list[int]:
         """Where each column of ``fit`` stands in ``X``; SchemaError when the columns are not the same."""

@@ -124,15 +124,9 @@ class PandasFrames:
         if isinstance(dtype, pd.CategoricalDtype):
             own = dtype.categories
             known = set(own)
-            return pd.Categorical(
-                levels,
-                dtype=pd.CategoricalDtype(
-                    own.append(pd.Index([v for v in levels if v not in known], dtype=own.dtype))
-                    if any(v not in known for v in levels)
-                    else own,
-                    ordered=dtype.ordered,
-                ),
-            )
+            unseen = [level for level in levels if level not in known]
+            categories = own.append(pd.Index(unseen)) if unseen else own
+            return pd.Categorical(levels, categories, ordered=dtype.ordered)
         return _array_of(levels, dtype)
 
     def write_numbers(self, values: Floats, like: pd.Series[Any]) -> Any:

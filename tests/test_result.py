@@ -1,0 +1,185 @@
+"""The answer: slices, tables, words."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nicecf import NICE, Change, OptionError
+from nicecf.testing import Scorecard, applicants, assert_same
+
+X, Y = applicants()
+
+
+@pytest.fixture(scope="module")
+def cfs():
+    return NICE(Scorecard(), optimize="proximity").fit(X, Y).explain(X.iloc[:30])
+
+
+def test_a_slice_a_mask_and_a_list_are_fewer_of_them(cfs):
+    frame = cfs.to_frame()
+    for rows in (
+        slice(3, 9),
+        np.arange(30) % 4 == 1,
+        [7, 2, 2],
+        np.array([5]),
+        slice(None, None, -1),
+        -1 * np.ones(1, int),
+    ):
+        some = cfs[rows]
+        places = np.arange(30)[rows]
+        assert len(some) == len(places)
+        pd.testing.assert_frame_equal(some.to_frame(), frame.iloc[places])
+        pd.testing.assert_frame_equal(some.metrics(), cfs.metrics().iloc[places])
+        assert some.predicted.tolist() == cfs.predicted[places].tolist()
+    assert_same(cfs[4:20][2:6], cfs[6:10])
+    assert len(cfs[:0]) == 0
+    assert "0 rows" in repr(cfs[:0])
+
+
+def test_changes_of_a_slice_are_the_changes_of_its_rows(cfs):
+    table = cfs.changes()
+    some = cfs[[20, 3]].changes()
+    expected = pd.concat([table[table["row"] == X.index[20]], table[table["row"] == X.index[3]]], ignore_index=True)
+    pd.testing.assert_frame_equal(some, expected)
+
+
+def test_one_row(cfs):
+    one = cfs[-1]
+    assert one.to_frame().equals(cfs.to_frame().iloc[[-1]])
+    assert one.predicted == cfs.predicted[29]
+    assert one.donor == cfs.donors[29]
+    assert all(isinstance(change, Change) for change in one.changes)
+    assert [row.donor for row in cfs] == list(cfs.donors)
+
+
+def test_positions_that_are_not_there(cfs):
+    with pytest.raises(IndexError, match="row 30 is not there: 30 rows were explained"):
+        cfs[30]
+    with pytest.raises(OptionError, match="takes a position, a slice, a mask of 30 rows or a list of positions"):
+        cfs[[True, False]]
+    with pytest.raises(OptionError, match="a list of positions"):
+        cfs["applicant 3"]
+
+
+def test_steps_are_ordered_and_the_last_probability_is_that_of_the_counterfactual(cfs):
+    table = cfs.changes()
+    for label, steps in table.groupby("row", sort=False):
+        place = X.index.get_loc(label)
+        assert steps["step"].tolist() == list(range(1, len(steps) + 1))
+        assert steps["probability"].iloc[-1] == cfs.probability[place]
+
+
+def test_the_probability_of_each_step_is_what_the_model_says(cfs):
+    row = X.iloc[[0]].copy()
+    after = Scorecard.classes_.tolist().index(cfs.predicted_after[0])
+    for change in cfs[0].changes:
+        row[change.feature] = pd.Series([change.after], index=row.index, dtype=row[change.feature].dtype)
+        assert Scorecard().predict_proba(row)[0, after] == change.probability
+
+
+def test_metrics_are_those_of_the_rows():
+    X = pd.DataFrame({"a": [0.0, 4.0, 1.0], "b": ["x", "y", "x"]})
+    model = lambda X: np.column_stack([X["a"] < 3, X["a"] >= 3]).astype(float)
+    nice = NICE(model, optimize="none", plausibility=lambda X: X["a"] * 10).fit(X, [0, 1, 0])
+    metrics = nice.explain(X.iloc[[2, 1]]).metrics()
+    assert metrics.index.tolist() == [2, 1]
+    assert metrics.to_dict("list") == {
+        "sparsity": [2, 2], "proximity": [1.75, 1.75], "plausibility": [40.0, 10.0], "probability": [1.0, 1.0],
+        "rounds": [1, 1],
+    }  # fmt: skip
+    already = nice.explain(X.iloc[[1]], target_class=1).metrics()
+    assert already[["sparsity", "proximity", "rounds"]].to_numpy().tolist() == [[0, 0, 0]]
+
+
+def test_metrics_of_a_row_that_was_not_found_are_missing():
+    nice = NICE(lambda X: np.tile([0.8, 0.2], (len(X), 1))).fit(np.eye(2), [0, 1])
+    metrics = nice.explain(np.eye(2)).metrics()
+    assert metrics.isna().all(axis=None)
+
+
+def loans():
+    X = pd.DataFrame({"income": [10, 40, 30], "home": ["rent", "own", "rent"]})
+
+    def model(X):
+        p = (X["income"] / 100 + (X["home"] == "own") * 0.3).to_numpy()
+        return np.column_stack([p, 1 - p])
+
+    return NICE(model).fit(X, ["denied", "approved", "denied"]), X
+
+
+def test_one_answer_in_words():
+    nice, X = loans()
+    one = nice.explain(X.iloc[[0]])[0]
+    assert one.text() == (
+        "If income were 40 instead of 10 and home were own instead of rent, the model would say approved (70 %) "
+        "instead of denied (90 %)."
+    )
+    assert repr(one).splitlines() == [
+        one.text(),
+        "",
+        "feature  before  after  P(approved)",
+        "income   10      40     40 %",
+        "home     rent    own    70 %",
+    ]
+    assert str(one.changes[0]) == "income: 10 -> 40"
+    assert nice.explain(X.iloc[[0]], target_class="denied")[0].text() == (
+        "The model says denied (90 %) already; nothing has to change."
+    )
+
+
+def test_many_answers_in_words():
+    nice, X = loans()
+    lines = repr(nice.explain(pd.concat([X] * 5, ignore_index=True))).splitlines()
+    assert lines[0] == "Counterfactuals: 15 rows, 15 found (100.0%), 1.3 changes on average"
+    assert lines[1] == "  0  denied -> approved  income: 10 -> 40, home: rent -> own"
+    assert lines[-1] == "  ... and 5 more rows"
+    assert len(lines) == 12
+
+
+def test_not_found_in_words():
+    nice = NICE(lambda X: np.tile([0.8, 0.2], (len(X), 1)), classes=["no", "yes"]).fit(np.eye(2), ["no", "yes"])
+    cfs = nice.explain(np.eye(2))
+    assert cfs[0].text() == f"No counterfactual: {cfs.reasons[0]}."
+    assert cfs[0].donor is None
+    assert cfs[0].predicted_after is None
+    assert "no: not found, the model predicts 'no' for all 2 training rows" in repr(cfs)
+    assert "not found" in cfs._repr_html_()
+
+
+def test_unjustified_donors_are_offered_in_the_reason():
+    nice = NICE(lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]]), classes=["no", "yes"])
+    cfs = nice.fit(np.eye(2), ["no", "no"]).explain(np.eye(2)[:1])
+    assert cfs.reasons[0] == (
+        "the model puts 1 of 2 training rows in 'yes', but the label of none of them agrees, so there is no donor; "
+        "justified=False would use them"
+    )
+
+
+def test_html_escapes_whatever_the_table_holds():
+    evil = "<script>alert(1)</script>"
+    X = pd.DataFrame({evil: [evil, "fine"]}, index=["<i>row</i>", "b"])
+    model = lambda X: np.column_stack([X[evil] == evil, X[evil] != evil]).astype(float)
+    cfs = NICE(model, classes=["<b>no</b>", "yes"]).fit(X, ["<b>no</b>", "yes"]).explain(X)
+    for html in (cfs._repr_html_(), cfs[0]._repr_html_(), cfs[1]._repr_html_()):
+        assert "<script" not in html
+        assert "<b>no" not in html
+        assert "<i>" not in html
+        assert "&lt;script&gt;" in html
+
+
+@pytest.mark.parametrize(
+    ("probability", "said"), [(1.0, "100 %"), (0.999, ">99 %"), (0.5, "50 %"), (0.001, "<1 %"), (0.0, "0 %")]
+)
+def test_a_probability_is_never_rounded_to_certainty(probability, said):
+    model = lambda X: np.where(X[:, [0]] > 0, [1 - probability, probability], [0.9, 0.1])
+    if probability > 0.5:
+        assert f"1 ({said})" in NICE(model).fit(np.array([[0.0], [1.0]]), [0, 1]).explain(np.array([[0.0]]))[0].text()
+    else:
+        from nicecf.result import _percent
+
+        assert _percent(probability) == said
+
+
+def test_the_answer_is_frozen(cfs):
+    with pytest.raises(AttributeError):
+        cfs.found = None
