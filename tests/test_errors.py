@@ -74,7 +74,7 @@ def test_options_that_need_the_table(options, said):
         (X.rename(columns={"age": "Age"}), "missing: 'age'; columns that fit did not see are there: 'Age'"),
         (pd.concat([X, X["age"]], axis=1), "some column occurs more than once"),
         (X.assign(age=[np.inf, 1, 2, 3]), r"column 'age' holds an infinite value \(row 0\)"),
-        (X.assign(age=["12k", "x", "y", "z"]), "column 'age' was numeric when fit saw it, but has dtype"),
+        (X.assign(age=["12k", "x", "y", "z"]), "column 'age' (was numeric when fit saw it, but has dtype|is declared numeric but row 0 holds '12k')"),
         (X.assign(age=pd.Series([1, 2, "12k", 4], dtype=object)), "column 'age' is declared numeric but row 2 holds '12k'"),
         (X.assign(home=[1, 2, 3, 4]), r"column 'home' held text when fit saw it \(such as 'own'\), but now holds numbers \(such as 1\)"),
         (X.iloc[0], r"Pass one row as a table: X.iloc\[\[0\]\]"),

@@ -200,7 +200,7 @@ def test_a_model_with_several_outputs_is_refused():
 
 def test_a_model_with_one_score():
     X, y = numbers(2, labels=["no", "yes"])
-    svm = LinearSVC(random_state=0).fit(X, y)
+    svm = LinearSVC(random_state=0, dual=True).fit(X, y)
     model = from_score(svm.decision_function, kind="margin")
     cfs = NICE(model).fit(X, y).explain(X)
     assert (svm.predict(cfs.to_numpy()) != svm.predict(X)).all()
