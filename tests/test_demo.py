@@ -134,7 +134,7 @@ def test_adult_needs_its_label(tmp_path):
         adult(write_adult(tmp_path, "age,sex\n39,Male\n"))
 
 
-@pytest.mark.skipif("NICECF_DATA" not in os.environ, reason="NICECF_DATA names no folder with the real tables")
+@pytest.mark.skipif(not os.environ.get("NICECF_DATA"), reason="NICECF_DATA names no folder with the real tables")
 def test_adult_as_published(monkeypatch, capsys):
     X, y = adult(os.environ["NICECF_DATA"])
     assert X.shape == (48_842, 14)
@@ -163,21 +163,26 @@ def test_the_demo_marks_what_changed_and_nothing_else(printed):
     start = lines.index(next(line for line in lines if line.startswith("feature")))
     width = lines[start].index("none") - lines[start].index("row")
     places = [lines[start].index(name) for name in ["row", *VARIANTS]]
-    marked = [0] * 5
+    marks = []
     for line in lines[start + 2 : start + 25]:
         cells = [line[place : place + width - 2].strip() for place in places]
-        for column, place in enumerate(places):
-            is_marked = line[place - 2 : place - 1] == "*"
-            marked[column] += is_marked
-            assert is_marked == (cells[column] != cells[0]), line
+        marks.append([line[place - 2 : place - 1] == "*" for place in places])
+        assert marks[-1] == [cell != cells[0] for cell in cells], line
     footer = {line.split("  ")[0]: line for line in lines[start + 26 : start + 30]}
     assert list(footer) == ["predicted", "changes", "distance", "plausibility error"]
-    assert marked == [0, *map(int, footer["changes"].split()[1:])]
-    assert min(marked[1:]) > 0
+    assert np.sum(marks, axis=0).tolist() == [0, *map(int, footer["changes"].split()[1:])]
     assert footer["predicted"].count("denied") == 1
     assert footer["predicted"].count("approved") == 4
-    assert len(footer["distance"].split()) == 1 + 4
-    assert len(footer["plausibility error"].split()) == 2 + 5
+    n_changes, distances, errors = (
+        [float(number) for number in re.findall(r"[\d.]+", footer[name])]
+        for name in ["changes", "distance", "plausibility error"]
+    )
+    assert [len(n_changes), len(distances), len(errors)] == [4, 4, 5]
+    # A person for whom the variants give four answers, each the best at what it is for; changed features first.
+    assert [min(n_changes), min(distances), min(errors[1:])] == [n_changes[1], distances[2], errors[4]]
+    assert len({tuple(column) for column in np.transpose(marks)[1:].tolist()}) == 4
+    n_marks = np.sum(marks, axis=1).tolist()
+    assert n_marks == sorted(n_marks, reverse=True)
 
 
 def test_the_demo_explains_the_whole_test_set(printed):
@@ -185,7 +190,7 @@ def test_the_demo_explains_the_whole_test_set(printed):
     assert "All 120 test rows" in printed
     assert "coverage   100.0 %" in printed
     # The forest learns something, and cannot learn everything.
-    assert 0.8 < float(re.search(r"AUC (0\.\d+)", printed).group(1)) < 0.95
+    assert 0.75 < float(re.search(r"AUC (0\.\d+)", printed).group(1)) < 0.95
     assert re.search(r"speed +[\d,]+ rows per second", printed)
     calls, rows = re.search(r"model +(\d+) calls with ([\d,]+) rows", printed).groups()
     assert 1 < int(calls) <= 24

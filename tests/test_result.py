@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nicecf import NICE, Change, OptionError
+from nicecf import NICE, Change, OptionError, words
 from nicecf.testing import Scorecard, applicants, assert_same
 
 X, Y = applicants()
@@ -175,9 +175,7 @@ def test_a_probability_is_never_rounded_to_certainty(probability, said):
     if probability > 0.5:
         assert f"1 ({said})" in NICE(model).fit(np.array([[0.0], [1.0]]), [0, 1]).explain(np.array([[0.0]]))[0].text()
     else:
-        from nicecf.result import _percent
-
-        assert _percent(probability) == said
+        assert words.percent(probability) == said
 
 
 def test_the_answer_is_frozen(cfs):

@@ -79,10 +79,10 @@ def _table(n_rows: int) -> tuple[str, pd.DataFrame, pd.Series[Any], str]:
 def _forest() -> Pipeline:
     columns = make_column_transformer(
         (SimpleImputer(strategy="median"), make_column_selector(dtype_include="number")),
-        # Dense: the forest trains several times slower on sparse columns.
+        # Dense: the forest takes twice as long to train on sparse columns.
         (OneHotEncoder(handle_unknown="ignore", sparse_output=False), make_column_selector(dtype_exclude="number")),
     )
-    # Leaves of five rows: fully grown trees learn single people by heart, and an hour of work a week tips the decision.
+    # Leaves of five rows: fully grown trees learn single people by heart, and a year of age tips the decision.
     return make_pipeline(columns, RandomForestClassifier(100, min_samples_leaf=5, random_state=0))
 
 

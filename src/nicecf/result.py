@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 import pandas as pd
 
+from nicecf import words
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.classifier import decide
 from nicecf.distance import Heom
@@ -63,7 +64,7 @@ class Change:
 
     def __str__(self) -> str:
         """``age: 39 -> 41``."""
-        return f"{self.feature}: {_shown(self.before)} -> {_shown(self.after)}"
+        return words.change(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,14 +218,23 @@ class Counterfactuals:
 
     def __repr__(self) -> str:
         """A summary and the first rows."""
-        lines = [self._summary()]
         first = self[:_ROWS_SHOWN]
-        labels = [str(label) for label in self._schema.container.labels(first._X)]
-        width = max([len(label) for label in labels], default=0)
-        lines += [f"  {label:>{width}}  {one._line()}" for label, one in zip(labels, first, strict=True)]
-        if len(self) > _ROWS_SHOWN:
-            lines.append(f"  ... and {len(self) - _ROWS_SHOWN:,} more rows")
-        return "\n".join(lines)
+        labels = [str(label) for label in self._labels(first)]
+        width = max(map(len, labels), default=0)
+        lines = [f"  {label:>{width}}  {words.line(one)}" for label, one in zip(labels, first, strict=True)]
+        return "\n".join([self._summary(), *lines, *self._more("  {}")])
+
+    def _repr_html_(self) -> str:
+        first = self[:_ROWS_SHOWN]
+        rows = (
+            [f"<b>{escape(str(label))}</b>", *words.html_cells(one)]
+            for label, one in zip(self._labels(first), first, strict=True)
+        )
+        table = words.html(["row", "decision", "becomes", "changes"], rows)
+        return f"<div><p>{self._summary()}</p>{table}{''.join(self._more('<p>{}</p>'))}</div>"
+
+    def _labels(self, first: Counterfactuals) -> pd.Index[Any]:
+        return self._schema.container.labels(first._X)
 
     def _summary(self) -> str:
         found = int(self.found.sum())
@@ -232,16 +242,8 @@ class Counterfactuals:
         changes = f", {len(self._steps.feature) / found:.1f} changes on average" if found else ""
         return f"Counterfactuals: {len(self):,} rows, {found:,} found ({share}){changes}"
 
-    def _repr_html_(self) -> str:
-        first = self[:_ROWS_SHOWN]
-        labels = self._schema.container.labels(first._X)
-        head = "".join(f"<th>{escape(text)}</th>" for text in ("row", "decision", "becomes", "changes"))
-        body = "".join(
-            f"<tr><th>{escape(str(label))}</th>{one._cells()}</tr>" for label, one in zip(labels, first, strict=True)
-        )
-        more = f"<p>... and {len(self) - _ROWS_SHOWN:,} more rows</p>" if len(self) > _ROWS_SHOWN else ""
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f"<div><p>{escape(self._summary())}</p>{table}{more}</div>"
+    def _more(self, form: str) -> list[str]:
+        return [form.format(f"... and {len(self) - _ROWS_SHOWN:,} more rows")] if len(self) > _ROWS_SHOWN else []
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -304,63 +306,21 @@ class Counterfactual:
         """The counterfactual as an array of one row."""
         return self._batch.to_numpy()
 
+    def metrics(self) -> pd.DataFrame:
+        """The line of this row in ``cfs.metrics()``."""
+        return self._batch.metrics()
+
     def text(self) -> str:
         """The explanation in one sentence."""
-        now = f"{self.predicted} ({_percent(self.probability_before)})"
-        if not self.found:
-            return f"No counterfactual: {self.reason}."
-        if not self.changes:
-            return f"The model says {now} already; nothing has to change."
-        parts = [f"{c.feature} were {_shown(c.after)} instead of {_shown(c.before)}" for c in self.changes]
-        condition = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-        then = f"{self.predicted_after} ({_percent(self.probability)})"
-        return f"If {condition}, the model would say {then} instead of {now}."
+        return words.sentence(self)
 
     def __repr__(self) -> str:
         """The sentence, and the changes as a table."""
-        if not self.changes:
-            return self.text()
-        rows = [(str(c.feature), _shown(c.before), _shown(c.after), _percent(c.probability)) for c in self.changes]
-        head = ("feature", "before", "after", f"P({self.predicted_after})")
-        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(4)]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in [head, *rows]
-        ]
-        return "\n".join([self.text(), "", *lines])
+        return f"{self.text()}\n\n{words.text_table(self)}" if self.changes else self.text()
 
     def _repr_html_(self) -> str:
-        if not self.changes:
-            return f"<p>{escape(self.text())}</p>"
-        head = "".join(
-            f"<th>{escape(text)}</th>" for text in ("feature", "before", "after", f"P({self.predicted_after})")
-        )
-        body = "".join(
-            f"<tr><th>{escape(str(c.feature))}</th><td>{escape(_shown(c.before))}</td>"
-            f"<td><b>{escape(_shown(c.after))}</b></td><td>{_percent(c.probability)}</td></tr>"
-            for c in self.changes
-        )
-        return (
-            f"<div><p>{escape(self.text())}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        )
-
-    def _line(self) -> str:
-        if not self.found:
-            return f"{self.predicted}: not found, {self.reason}"
-        changes = ", ".join(str(change) for change in self.changes) or "nothing has to change"
-        return f"{self.predicted} -> {self.predicted_after}  {changes}"
-
-    def _cells(self) -> str:
-        if not self.found:
-            return f"<td>{escape(str(self.predicted))}</td><td>not found</td><td>{escape(str(self.reason))}</td>"
-        changes = "<br>".join(
-            f"{escape(str(c.feature))}: {escape(_shown(c.before))} &rarr; <b>{escape(_shown(c.after))}</b>"
-            for c in self.changes
-        )
-        return (
-            f"<td>{escape(str(self.predicted))} ({_percent(self.probability_before)})</td>"
-            f"<td>{escape(str(self.predicted_after))} ({_percent(self.probability)})</td><td>{changes or 'none'}</td>"
-        )
+        table = words.html_table(self) if self.changes else ""
+        return f"<div><p>{escape(self.text())}</p>{table}</div>"
 
 
 def answer(
@@ -402,21 +362,3 @@ def answer(
         _distance=distance,
         _errors=errors,
     )
-
-
-def _shown(value: Any) -> str:
-    return "missing" if value is None else str(value)
-
-
-def _percent(probability: float) -> str:
-    """A probability for people; never rounded to certainty.
-
-    >>> _percent(0.614), _percent(0.9999), _percent(0.0004)
-    ('61 %', '>99 %', '<1 %')
-    """
-    percent = 100 * probability
-    if 99.5 <= percent < 100:
-        return ">99 %"
-    if 0 < percent < 0.5:
-        return "<1 %"
-    return f"{percent:.0f} %"

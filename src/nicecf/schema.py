@@ -18,7 +18,8 @@ import pandas as pd
 
 from nicecf._typing import Bools, Cells, Floats, Table
 from nicecf.exceptions import OptionError, SchemaError, listed, plain
-from nicecf.tables import Container, NumpyArrays, container_of
+from nicecf.tables import Container, container_of
+from nicecf.tables.numpy_arrays import NumpyArrays
 
 MISSING_CATEGORY = -1.0
 

@@ -1,0 +1,97 @@
+"""Tables as people have them: one adapter for each container, all with the same methods.
+
+An adapter reads a column into floats or codes and writes floats or codes back as a column. It knows nothing of what a
+column means; that is ``schema.py``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from nicecf._typing import Bools, Cells, Floats, Ints, Objects, Table
+from nicecf.exceptions import SchemaError
+from nicecf.tables.cells import Kind
+from nicecf.tables.numpy_arrays import NumpyArrays
+from nicecf.tables.pandas_frames import PandasFrames
+from nicecf.tables.polars_frames import PolarsFrames
+
+
+class Container(Protocol):
+    """What the rest of the package needs to know of a kind of table."""
+
+    label: str
+
+    def names(self, X: Table) -> list[Hashable]: ...
+    def n_rows(self, X: Table) -> int: ...
+    def column(self, X: Table, position: int) -> Cells: ...
+    def rows(self, X: Table, where: slice) -> Table: ...
+    def take(self, X: Table, rows: Ints) -> Table: ...
+
+    def kind(self, cells: Cells, name: Hashable) -> Kind:
+        """What the column looks like; SchemaError when it can be neither number nor category."""
+
+    def numbers(self, cells: Cells, name: Hashable) -> Floats:
+        """The cells as floats, missing as NaN; may share memory with the caller's table."""
+
+    def factorize(self, cells: Cells) -> tuple[Ints, list[Any]]:
+        """The cells as codes into their distinct values, missing as -1."""
+
+    def native_levels(self, levels: Sequence[Any], like: Cells) -> Any:
+        """The distinct values in the form that ``write_levels`` takes from."""
+
+    def write_numbers(self, values: Floats, like: Cells) -> Cells:
+        """Floats as a column of the dtype of ``like``, or a wider one where that cannot hold them."""
+
+    def write_levels(self, codes: Ints, native_levels: Any, missing: Any) -> Cells:
+        """Codes as a column; -1 becomes missing."""
+
+    def objects(self, cells: Cells, rows: Ints) -> Objects:
+        """Some cells as plain Python values, missing as None."""
+
+    def labels(self, X: Table) -> pd.Index[Any]:
+        """What people call the rows: the index of a frame that has one, else positions."""
+
+    def assemble(self, columns: list[Cells], names: list[Hashable], like: Table | None) -> Table:
+        """Columns as a table; with ``like``, it has that table's index and types."""
+
+    def prototype(self, cells: Cells) -> Cells:
+        """A stand-in for the column: its dtype and its way to mark missing, without its cells."""
+
+    def overlay(self, cells: Cells, where: Bools, replacement: Cells) -> Cells:
+        """A copy of the cells with those under ``where`` taken from ``replacement``."""
+
+    def blank(self, X: Table, rows: Bools) -> Table:
+        """A copy of the table in which all cells of ``rows`` are missing."""
+
+
+def container_of(X: Table) -> Container:
+    """The adapter for a table, or a SchemaError that says what to pass instead."""
+    if isinstance(X, pd.DataFrame):
+        return PandasFrames()
+    if isinstance(X, np.ndarray):
+        if X.ndim == 2:
+            return NumpyArrays()
+        raise SchemaError(
+            f"X must have two dimensions, got an array of shape {X.shape}. "
+            "Pass one row as X[[0]] or row.reshape(1, -1)."
+        )
+    polars = sys.modules.get("polars")
+    if polars is not None and isinstance(X, polars.DataFrame):
+        return PolarsFrames()
+    advice = {
+        "Series": "Pass one row as a table: X.iloc[[0]] keeps the columns and their types.",
+        "LazyFrame": "Call .collect() first.",
+        "list": "Pass np.asarray(X), or a DataFrame to keep each column's type.",
+        "dict": "Pass pd.DataFrame(X).",
+    }.get(type(X).__name__, "")
+    if hasattr(X, "toarray"):
+        advice = "Pass X.toarray()."
+    raise SchemaError(
+        f"X must be a pandas DataFrame, a polars DataFrame or a two-dimensional numpy array, "
+        f"got {type(X).__module__}.{type(X).__name__}. {advice}".rstrip()
+    )

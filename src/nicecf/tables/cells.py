@@ -1,0 +1,118 @@
+"""Cells of a column, whatever the container: what all adapters share."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from nicecf._typing import Floats, Ints, Objects
+from nicecf.exceptions import SchemaError, plain
+
+Kind: TypeAlias = Literal["number", "category", "numbers as objects"]
+
+# Beyond this, float64 no longer holds every integer, and a value could come back changed.
+_LARGEST_EXACT_INTEGER = 2**53
+
+_CATEGORY_LIKE = {"string", "boolean", "mixed", "mixed-integer", "empty", "bytes", "categorical"}
+_NUMBERS_AS_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal"}
+
+
+def kind_of_values(inferred: str, dtype: object, name: Hashable) -> Kind:
+    """What a column is by the kind of its values; SchemaError when it is neither number nor category."""
+    if inferred in _CATEGORY_LIKE:
+        return "category"
+    if inferred in _NUMBERS_AS_OBJECTS:
+        return "numbers as objects"
+    raise SchemaError(refusal(name, dtype, inferred))
+
+
+def refusal(name: Hashable, dtype: object, inferred: str = "") -> str:
+    """Why a column cannot be used, and what to do."""
+    what = f"{dtype} (holding {inferred} values)" if str(dtype) == "object" else f"{dtype}"
+    return (
+        f"column {name!r} has dtype {what}, which has no place in a distance between rows. Allowed are numbers, "
+        "booleans, text and categories. Turn it into a number (for a date, such as days before a fixed day) or a "
+        "category, train the model on that, or drop the column."
+    )
+
+
+def refuse_large_integers(low: Any, high: Any, name: Hashable) -> None:
+    """Raise SchemaError for a column with integers that float64 cannot hold."""
+    if pd.isna(low) or max(abs(int(low)), abs(int(high))) <= _LARGEST_EXACT_INTEGER:
+        return
+    worst = low if abs(int(low)) > _LARGEST_EXACT_INTEGER else high
+    raise SchemaError(
+        f"column {name!r} holds {int(worst)}, an integer that a float cannot hold exactly (the limit is 2**53). "
+        "If it is an identifier, drop it or name it in categorical_features; otherwise rescale it."
+    )
+
+
+def floats_of_objects(values: Objects, name: Hashable) -> Floats:
+    """Python values as floats, missing as NaN; SchemaError names the row that holds no number."""
+    floats = np.full(len(values), np.nan)
+    for position, value in enumerate(values):
+        if isinstance(value, (Real, Decimal, np.bool_)):
+            floats[position] = float(value)
+        elif not pd.api.types.is_scalar(value) or not pd.isna(value):
+            raise SchemaError(
+                f"column {name!r} is declared numeric but row {position} holds {value!r}. "
+                "Clean the value, or name the column in categorical_features."
+            )
+    return floats
+
+
+def factorize(cells: Any) -> tuple[Ints, Any]:
+    """Cells as codes into their distinct values, missing as -1."""
+    try:
+        codes, levels = pd.factorize(cells, use_na_sentinel=True)
+    except TypeError as error:
+        raise SchemaError(
+            f"a categorical column holds a value that cannot be a category ({error}). "
+            "Allowed are strings, numbers, booleans and other hashable values."
+        ) from error
+    return codes.astype(np.intp, copy=False), levels
+
+
+def array_of(levels: Sequence[Any], dtype: Any) -> Any:
+    """Levels as an array of this dtype, or of one that can hold them where it cannot."""
+    if dtype != np.dtype(object):
+        try:
+            array = pd.array(list(levels), dtype=dtype) if not isinstance(dtype, np.dtype) else np.array(levels, dtype)
+            if list(array) == list(levels):
+                return array
+        except (TypeError, ValueError, OverflowError):
+            pass
+        if all(isinstance(level, (Real, np.bool_)) for level in levels):
+            return np.array(levels)
+    objects = np.empty(len(levels), dtype=object)
+    objects[:] = levels
+    return objects
+
+
+def take_objects(levels: Objects, codes: Ints, missing: Any) -> Objects:
+    """Objects by their codes; -1 becomes the marker for missing."""
+    taken = np.full(len(codes), missing, dtype=object)
+    taken[codes >= 0] = levels.take(codes[codes >= 0])
+    return taken
+
+
+def held(values: Floats, dtype: np.dtype[Any]) -> Any:
+    """The values in this dtype if it holds every one of them exactly, else as they are."""
+    if dtype in (np.dtype(object), np.dtype(np.float64)):
+        return values.astype(dtype, copy=False)
+    with np.errstate(invalid="ignore", over="ignore"):
+        cast_values = values.astype(dtype)
+    return cast_values if np.array_equal(cast_values.astype(np.float64), values, equal_nan=True) else values
+
+
+def plain_objects(values: Iterable[Any]) -> Objects:
+    """Python values for people: no numpy scalars, missing as None."""
+    values = [plain(value) for value in values]
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = [None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in values]
+    return objects

@@ -1,0 +1,122 @@
+"""pandas, version 2 and 3."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nicecf._typing import Bools, Floats, Ints, Objects
+from nicecf.tables import cells as shared
+from nicecf.tables.cells import Kind
+
+
+class PandasFrames:
+    """pandas, version 2 and 3."""
+
+    label = "pandas DataFrame"
+
+    def names(self, X: pd.DataFrame) -> list[Hashable]:
+        return list(X.columns)
+
+    def n_rows(self, X: pd.DataFrame) -> int:
+        return len(X)
+
+    def column(self, X: pd.DataFrame, position: int) -> pd.Series[Any]:
+        return X.iloc[:, position]
+
+    def rows(self, X: pd.DataFrame, where: slice) -> pd.DataFrame:
+        return X.iloc[where]
+
+    def take(self, X: pd.DataFrame, rows: Ints) -> pd.DataFrame:
+        return X.iloc[rows]
+
+    def kind(self, cells: pd.Series[Any], name: Hashable) -> Kind:
+        dtype = cells.dtype
+        if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
+            return "category"
+        if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
+            return "number"
+        return shared.kind_of_values(pd.api.types.infer_dtype(cells, skipna=True), dtype, name)
+
+    def numbers(self, cells: pd.Series[Any], name: Hashable) -> Floats:
+        dtype = cells.dtype
+        if isinstance(dtype, pd.CategoricalDtype) or not (
+            pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
+        ):
+            return shared.floats_of_objects(cells.to_numpy(dtype=object), name)
+        if pd.api.types.is_integer_dtype(dtype) and len(cells):
+            shared.refuse_large_integers(cells.min(), cells.max(), name)
+        return cells.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def factorize(self, cells: pd.Series[Any]) -> tuple[Ints, list[Any]]:
+        if isinstance(cells.dtype, pd.CategoricalDtype):
+            return cells.cat.codes.to_numpy(dtype=np.intp), list(cells.cat.categories)
+        codes, levels = shared.factorize(cells)
+        return codes, list(levels)
+
+    def native_levels(self, levels: Sequence[Any], like: pd.Series[Any]) -> Any:
+        dtype = like.dtype
+        if isinstance(dtype, pd.CategoricalDtype):
+            own = dtype.categories
+            known = set(own)
+            unseen = [level for level in levels if level not in known]
+            categories = own.append(pd.Index(unseen)) if unseen else own
+            return pd.Categorical(levels, categories, ordered=dtype.ordered)
+        return shared.array_of(levels, dtype)
+
+    def write_numbers(self, values: Floats, like: pd.Series[Any]) -> Any:
+        dtype = like.dtype
+        if dtype == np.float64:
+            return values
+        if isinstance(dtype, np.dtype):
+            return shared.held(values, dtype)
+        try:
+            written = pd.array(pd.Series(values, copy=False).astype("Float64").mask(np.isnan(values)), dtype=dtype)
+            exact = np.array_equal(written.to_numpy(dtype=np.float64, na_value=np.nan), values, equal_nan=True)
+        except (TypeError, ValueError, OverflowError):
+            return values
+        return written if exact else values
+
+    def write_levels(self, codes: Ints, native_levels: Any, missing: Any) -> Any:
+        if (codes >= 0).all():
+            return native_levels.take(codes)
+        if isinstance(native_levels, np.ndarray) and native_levels.dtype == object:
+            return shared.take_objects(native_levels, codes, missing)
+        return pd.api.extensions.take(native_levels, codes, allow_fill=True)
+
+    def objects(self, cells: pd.Series[Any], rows: Ints) -> Objects:
+        return shared.plain_objects(cells.iloc[rows].astype(object).to_numpy())
+
+    def labels(self, X: pd.DataFrame) -> pd.Index[Any]:
+        return X.index
+
+    def assemble(self, columns: list[Any], names: list[Hashable], like: pd.DataFrame | None) -> pd.DataFrame:
+        frame = pd.DataFrame({at: _as_given(column) for at, column in enumerate(columns)}, copy=False)
+        frame.columns = pd.Index(names) if like is None else like.columns
+        if like is not None:
+            frame.index = like.index
+        return frame
+
+    def prototype(self, cells: pd.Series[Any]) -> pd.Series[Any]:
+        return cells.iloc[:0]
+
+    def overlay(self, cells: pd.Series[Any], where: Bools, replacement: Any) -> Any:
+        if cells.dtype != object:
+            return replacement
+        merged = cells.to_numpy(dtype=object, copy=True)
+        merged[where] = np.asarray(replacement, dtype=object)[where]
+        return merged
+
+    def blank(self, X: pd.DataFrame, rows: Bools) -> pd.DataFrame:
+        return X.where(np.broadcast_to(~rows[:, None], X.shape))
+
+
+def _as_given(column: Any) -> Any:
+    """A column that a DataFrame takes as it is: it would read an array of Python strings as its own string dtype."""
+    if isinstance(column, pd.Series):
+        return column.array
+    is_objects = isinstance(column, np.ndarray) and column.dtype == np.dtype(object)
+    return pd.Series(column, dtype=object, copy=False) if is_objects else column

@@ -1,0 +1,109 @@
+"""polars; imported by the caller, never by us."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nicecf._typing import Bools, Cells, Floats, Ints, Objects, Table
+from nicecf.tables import cells as shared
+from nicecf.tables.cells import Kind
+
+
+class PolarsFrames:
+    """polars; imported by the caller, never by us."""
+
+    label = "polars DataFrame"
+
+    def names(self, X: Table) -> list[Hashable]:
+        return list(X.columns)
+
+    def n_rows(self, X: Table) -> int:
+        return int(X.height)
+
+    def column(self, X: Table, position: int) -> Cells:
+        return X.to_series(position)
+
+    def rows(self, X: Table, where: slice) -> Table:
+        return X[where]
+
+    def take(self, X: Table, rows: Ints) -> Table:
+        return X[rows]
+
+    def kind(self, cells: Cells, name: Hashable) -> Kind:
+        pl = _polars()
+        if cells.dtype.is_numeric():
+            return "number"
+        if cells.dtype in (pl.Boolean, pl.String, pl.Categorical, pl.Enum, pl.Null):
+            return "category"
+        return shared.kind_of_values(str(cells.dtype).lower(), cells.dtype, name)
+
+    def numbers(self, cells: Cells, name: Hashable) -> Floats:
+        pl = _polars()
+        if not (cells.dtype.is_numeric() or cells.dtype == pl.Boolean):
+            return shared.floats_of_objects(np.array(cells.to_list(), dtype=object), name)
+        if cells.dtype.is_integer() and len(cells) > cells.null_count():
+            shared.refuse_large_integers(cells.min(), cells.max(), name)
+        return cells.cast(pl.Float64).to_numpy()
+
+    def factorize(self, cells: Cells) -> tuple[Ints, list[Any]]:
+        pl = _polars()
+        if cells.dtype in (pl.Categorical, pl.Enum):
+            cells = cells.cast(pl.String)
+        codes, levels = shared.factorize(np.array([*cells.to_list(), None], dtype=object)[:-1])
+        return codes, list(levels)
+
+    def native_levels(self, levels: Sequence[Any], like: Cells) -> Any:
+        pl = _polars()
+        dtype = like.dtype
+        if dtype == pl.Enum:
+            own = dtype.categories.to_list()
+            unseen = [level for level in levels if level not in set(own)]
+            dtype = pl.Enum([*own, *unseen]) if unseen else dtype
+        return pl.Series(list(levels), dtype=dtype, strict=False)
+
+    def write_numbers(self, values: Floats, like: Cells) -> Cells:
+        pl = _polars()
+        # A float column may mark missing by null or by NaN: keep to the one it uses.
+        plain = pl.Series(values, nan_to_null=not like.dtype.is_float() or like.null_count() > 0)
+        if like.dtype == pl.Float64:
+            return plain
+        written = plain.cast(like.dtype, strict=False)
+        exact = np.array_equal(written.cast(pl.Float64).to_numpy(), values, equal_nan=True)
+        return written if exact else plain
+
+    def write_levels(self, codes: Ints, native_levels: Any, missing: Any) -> Cells:
+        pl = _polars()
+        positions = pl.Series(codes, dtype=pl.Int64)
+        if (codes < 0).any():
+            positions = positions.set(positions < 0, None)
+        return native_levels.gather(positions)
+
+    def objects(self, cells: Cells, rows: Ints) -> Objects:
+        return shared.plain_objects(cells.gather(rows).to_list())
+
+    def labels(self, X: Table) -> pd.Index[Any]:
+        return pd.RangeIndex(X.height)
+
+    def assemble(self, columns: list[Cells], names: list[Hashable], like: Table | None) -> Table:
+        pl = _polars()
+        return pl.DataFrame([c.alias(str(name)) for c, name in zip(columns, names, strict=True)])
+
+    def prototype(self, cells: Cells) -> Cells:
+        return cells.filter(cells.is_null()).head(1)
+
+    def overlay(self, cells: Cells, where: Bools, replacement: Cells) -> Cells:
+        return replacement
+
+    def blank(self, X: Table, rows: Bools) -> Table:
+        pl = _polars()
+        keep = pl.lit(pl.Series(~rows))
+        return X.select(pl.when(keep).then(pl.all()).otherwise(None).name.keep())
+
+
+def _polars() -> Any:
+    return sys.modules["polars"]
