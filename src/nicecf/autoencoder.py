@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
+from threadpoolctl import threadpool_limits
 
 from nicecf._typing import Bools, Floats
 
@@ -92,7 +93,9 @@ class Autoencoder:
             max_iter=100,
             random_state=seed,
         )
-        with warnings.catch_warnings():
+        # One thread: the matrices of a mini-batch are so small that waiting for a second one costs more than it
+        # saves, and many times the whole training where another process keeps a core busy.
+        with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
             warnings.simplefilter("ignore", ConvergenceWarning)  # a bounded effort is what is wanted
             network.fit(table, table[:, 0] if table.shape[1] == 1 else table)
         return cls(inputs, tuple(network.coefs_), tuple(network.intercepts_))
