@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nicecf import NICE, OptionError, classifier
+from nicecf import NICE, OptionError, classifier, scorer
 from nicecf.rewards import Round
 from nicecf.testing import assert_same
 from strategies import as_lists, problems
@@ -111,6 +111,20 @@ def test_model_calls_stay_the_same_for_more_rows():
     assert few.found.all()
 
 
+def test_the_donor_at_the_end_of_a_walk_is_not_asked_for_again():
+    asked = []
+
+    def probabilities(X):
+        asked.extend(X[:, 0].tolist())
+        p = (X[:, 0] > 0.5).astype(float)
+        return np.column_stack([1 - p, p])
+
+    nice = NICE(probabilities).fit(np.array([[0.0], [5.0], [1.0]]), [0, 1, 1])
+    asked.clear()
+    assert nice.explain(np.array([[0.2]])).to_numpy().tolist() == [[1.0]]
+    assert asked == [0.2, 0.0, 5.0]  # the row, and the first training row of each class
+
+
 def test_large_batches_are_cut_into_chunks_with_the_same_answers(monkeypatch):
     random = np.random.default_rng(1)
     X = random.integers(0, 4, (60, 5)).astype(float)
@@ -124,6 +138,7 @@ def test_large_batches_are_cut_into_chunks_with_the_same_answers(monkeypatch):
     nice = NICE(probabilities).fit(X, probabilities(X).argmax(axis=1))
     whole = nice.explain(X)
     sizes.clear()
+    monkeypatch.setattr(scorer.Cost, "rows_worth_a_call", 0)
     monkeypatch.setattr(classifier, "CELLS_PER_CALL", 5 * 7)
     assert_same(whole, nice.explain(X))
     assert max(sizes) == 7
@@ -140,7 +155,7 @@ def test_forgetting_remembered_rows_changes_no_answer(monkeypatch):
     nice = NICE(probabilities, optimize="proximity").fit(X, probabilities(X).argmax(axis=1))
     remembered = nice.explain(X)
     for most in (0, 10, 70, 200):
-        monkeypatch.setattr(classifier.RememberedRows, "_most", most)
+        monkeypatch.setattr(scorer.RememberedRows, "_most", most)
         assert_same(remembered, nice.explain(X))
 
 
@@ -209,3 +224,64 @@ def test_a_reward_of_minus_infinity_everywhere_still_reaches_the_donor():
     model = lambda X: np.column_stack([1 - X[:, :2].sum(axis=1) / 2, X[:, :2].sum(axis=1) / 2])
     one = NICE(model, optimize=lambda r: np.full(len(r.score), -np.inf)).fit(X, [0, 1]).explain(X[[0]])[0]
     assert [change.feature for change in one.changes] == ["x0", "x1"]
+
+
+def looking_ahead(monkeypatch, budget):
+    monkeypatch.setattr(scorer.Cost, "rows_worth_a_call", budget)
+
+
+@pytest.mark.parametrize("optimize", VARIANTS)
+@given(p=problems(n_to_explain=st.integers(1, 4)), budget=st.sampled_from([1, 3, 8, 20, 60, 2000]))
+def test_looking_ahead_changes_calls_and_never_answers(optimize, p, budget):
+    nice = fitted(p, optimize)
+    rows = p.frame(p.to_explain)
+    with pytest.MonkeyPatch.context() as patch:
+        looking_ahead(patch, 0)
+        plain = nice.explain(rows, target_class=p.target)
+        looking_ahead(patch, budget)
+        ahead = nice.explain(rows, target_class=p.target)
+    assert_same(plain, ahead)
+    assert ahead.model_calls <= plain.model_calls
+    if budget == 2000:
+        assert ahead.model_calls == 1  # at most 2 donors x 2**6 hybrids x 4 rows: all in the first call
+
+
+def test_a_small_lattice_is_explained_in_one_call(monkeypatch):
+    X = np.array([[0.0, 0, 0, 0], [1.0, 1, 1, 1], [0.0, 0, 0, 1]])
+    calls = []
+
+    def probabilities(X):
+        calls.append(len(X))
+        p = X.mean(axis=1)
+        return np.column_stack([1 - p, p])
+
+    nice = NICE(probabilities).fit(X, [0, 1, 0])
+    # The row and the two witnesses; then whole rounds of a lattice of 4, in half the budget for each possible donor.
+    for budget, expected in ((0, [3, 4, 3]), (1, [3, 4, 3]), (8, [3 + 4, 3 + 3]), (60, [3 + 2**4 - 2])):
+        looking_ahead(monkeypatch, budget)
+        calls.clear()
+        assert nice.explain(np.array([[0.0, 0, 0, 0.25]])).metrics()["sparsity"].tolist() == [2]
+        assert calls == expected
+
+
+def test_a_model_that_fails_on_a_row_that_nobody_wanted_does_not_fail_the_call(monkeypatch):
+    X = np.array([[0.0, 0, 0], [1.0, 1, 1]])
+
+    def probabilities(X):
+        if ((X[:, 1:] == 1).all(axis=1) & (X[:, 0] == 0)).any():
+            raise ValueError("x1 and x2 without x0: impossible")
+        p = X @ np.array([0.3, 0.3, 0.3])
+        return np.column_stack([1 - p, p])
+
+    nice = NICE(probabilities).fit(X, [0, 1])
+    looking_ahead(monkeypatch, 1000)
+    one = nice.explain(X[[0]])[0]
+    assert [change.feature for change in one.changes] == ["x0", "x1"]
+
+
+def test_the_cost_of_a_model_is_measured(monkeypatch):
+    clock = iter([0.0, 3.0, 10.0, 12.0])
+    monkeypatch.setattr("nicecf.method.perf_counter", lambda: next(clock))
+    nice = NICE(lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]])).fit(np.eye(10), [1] + [0] * 9)
+    assert (nice._cost.call, nice._cost.row) == (2.0, 0.1)
+    assert nice._cost.rows_worth_a_call == 20

@@ -1,4 +1,4 @@
-"""Any model -> one batched, counted ``predict_proba`` with checked output; the decision rule."""
+"""Any model -> one ``predict_proba`` with checked output; the decision rule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from scipy.special import expit
 
 from nicecf._typing import Floats, Ints, Objects, Table
 from nicecf.exceptions import ModelError, OptionError, SchemaError, listed, plain
-from nicecf.schema import Schema
 
 # Rows are handed to the model in chunks of at most this many cells (32 MB of floats), whatever the width.
 CELLS_PER_CALL = 2**22
@@ -167,81 +166,6 @@ class Classifier:
 def decide(probabilities: Floats) -> Ints:
     """The decision of the model: the class with the highest probability, on a tie the first."""
     return np.argmax(probabilities, axis=1)
-
-
-class Scorer:
-    """The model during one ``explain`` call: float rows in, probabilities out, each distinct row asked for once.
-
-    Belongs to one call and one thread; the counts say what the call cost.
-    """
-
-    def __init__(self, classifier: Classifier, schema: Schema) -> None:
-        self._classifier = classifier
-        self._remembered = RememberedRows(self._ask, width=len(classifier.classes))
-        self._schema = schema
-        self.calls = 0
-        self.rows = 0
-
-    def __call__(self, rows: Floats) -> Floats:
-        """Probabilities, one line per row."""
-        return self._remembered(rows)
-
-    def _ask(self, rows: Floats) -> Floats:
-        self.calls += 1
-        self.rows += len(rows)
-        return self._classifier.probabilities(self._schema.decode(rows), len(rows))
-
-
-class RememberedRows:
-    """A function of float rows that is asked once for each distinct row, in chunks bounded by memory.
-
-    Rows that walk towards one donor meet: their hybrids coincide. The memory is bounded too; past it, rows are
-    asked again.
-    """
-
-    _most = 2**18
-
-    def __init__(self, function: Callable[[Floats], Floats], *, width: int) -> None:
-        self._function = function
-        self._place: dict[bytes, int] = {}
-        self._answers = np.empty((0, width))
-
-    def __call__(self, rows: Floats) -> Floats:
-        """The function's answers, one line per row."""
-        if len(self._place) + len(rows) > self._most:
-            self._place.clear()
-            self._answers = self._answers[:0]
-        # Adding zero turns -0.0 into 0.0: equal rows have equal bytes.
-        keys = _bytes_of_rows(rows + 0.0)
-        known = len(self._answers)
-        first: dict[bytes, int] = {}
-        places = np.empty(len(rows), dtype=np.intp)
-        new: list[int] = []
-        for position, key in enumerate(keys):
-            place = self._place.get(key, -1)
-            if place < 0:
-                place = first.setdefault(key, known + len(new))
-                if place == known + len(new):
-                    new.append(position)
-            places[position] = place
-        if new:
-            self._answers = np.concatenate([self._answers, self._in_chunks(rows[new])])
-            if known + len(new) <= self._most:
-                self._place.update(first)
-        answers = self._answers[places]
-        if len(self._answers) > self._most:
-            self._answers = self._answers[:known]
-        return answers
-
-    def _in_chunks(self, rows: Floats) -> Floats:
-        chunk = max(1, CELLS_PER_CALL // rows.shape[1])
-        return np.concatenate([self._function(rows[at : at + chunk]) for at in range(0, len(rows), chunk)])
-
-
-def _bytes_of_rows(rows: Floats) -> list[bytes]:
-    buffer = np.ascontiguousarray(rows).tobytes()
-    width = rows.shape[1] * rows.itemsize
-    return [buffer[at : at + width] for at in range(0, len(buffer), width)]
 
 
 def score_towards(probabilities: Floats, wanted: Any) -> Floats:

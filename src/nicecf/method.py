@@ -6,18 +6,20 @@ and it is asked about rows and what is wanted of them (`ask`). What it does in b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
-from nicecf.classifier import CELLS_PER_CALL, Classifier, Scorer, decide
+from nicecf.classifier import CELLS_PER_CALL, Classifier, decide
 from nicecf.exceptions import ModelError, OptionError, SchemaError, listed, plain
 from nicecf.result import Counterfactuals
 from nicecf.schema import Schema
+from nicecf.scorer import Cost, Scorer
 
 # How far the model may move on a training row between fit and explain: more than rounding on other batch sizes or
 # on a graphics card does, less than any other model would.
@@ -39,6 +41,7 @@ class Training:
     """What every algorithm knows after ``fit``: encoded rows and what the model and the labels say of them.
 
     ``labels`` and ``decisions`` are positions among the classes; ``labels`` is None when no labels were given.
+    ``seconds`` is what the model took for all rows.
     """
 
     schema: Schema
@@ -47,6 +50,7 @@ class Training:
     probabilities: Floats
     decisions: Ints
     labels: Ints | None
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,21 +113,46 @@ def learn(
     classifier = Classifier.of(model, classes=classes, y=labels)
     codes = None if labels is None else classifier.codes(labels)
     chunk = max(1, CELLS_PER_CALL // values.shape[1])
+    start = perf_counter()
     probabilities = np.concatenate(
         [
             classifier.probabilities(schema.container.rows(X, slice(at, at + chunk)), min(chunk, len(values) - at))
             for at in range(0, len(values), chunk)
         ]
     )
-    return Training(schema, classifier, values, probabilities, decide(probabilities), codes)
+    seconds = perf_counter() - start
+    return Training(schema, classifier, values, probabilities, decide(probabilities), codes, seconds)
 
 
-def ask(schema: Schema, classifier: Classifier, witnesses: Witnesses, X: Table, target_class: Any) -> Question:
-    """Read the rows to explain and score them in one call; everything that can be wrong is said before that call."""
+def measure(training: Training, witnesses: Witnesses) -> Cost:
+    """What a call of the model costs, and a row in it: by one more call, for the witnesses."""
+    table = training.schema.decode(witnesses.values)
+    start = perf_counter()
+    training.classifier.probabilities(table, len(witnesses.values))
+    call = perf_counter() - start
+    return Cost(call, max(training.seconds - call, 0.1 * training.seconds) / len(training.values))
+
+
+def ask(
+    schema: Schema,
+    classifier: Classifier,
+    cost: Cost,
+    witnesses: Witnesses,
+    X: Table,
+    target_class: Any,
+    look_ahead: Callable[[Floats, Bools], Floats] | None = None,
+) -> Question:
+    """Read the rows to explain and score them in one call; everything that can be wrong is said before that call.
+
+    ``look_ahead`` gets the rows and the classes named for each (none: any other than its own) and returns rows that
+    may be wanted next: they are scored in the same call.
+    """
     rows, schema = schema.encode(X)
     targets = _targets(target_class, classifier.classes, len(rows))
-    scorer = Scorer(classifier, schema)
-    answers = scorer(np.concatenate([rows, witnesses.values]))
+    scorer = Scorer(classifier, schema, cost)
+    answers = scorer(
+        np.concatenate([rows, witnesses.values]), None if look_ahead is None else lambda: look_ahead(rows, targets)
+    )
     witnesses.check(answers[len(rows) :], classifier.classes)
     probabilities = answers[: len(rows)]
     decisions = decide(probabilities)

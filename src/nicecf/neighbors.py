@@ -89,6 +89,15 @@ class DonorIndex:
                 self._search(leaves, rows, asking[at : at + block], place, best)
         return place, best
 
+    def group(self, place: Ints) -> Ints:
+        """The group of donors, by their place in ``values``."""
+        return np.searchsorted([leaves.starts[-1] for leaves in self.leaves], place, side="right")
+
+    def of_another_group(self, rows: Floats, place: Ints) -> Ints:
+        """For each row the nearest donor of any group but that of the donor at ``place``; none if there is none."""
+        groups = np.arange(len(self.leaves))[None, :]
+        return self.nearest(rows, (groups != self.group(place)[:, None]) & (place >= 0)[:, None])[0]
+
     def _search(self, leaves: Leaves, rows: Floats, asking: Ints, place: Ints, best: Floats) -> None:
         """Improve ``place`` and ``best`` of the rows that ask, by the donors in these leaves."""
         bounds = _distance_to_boxes(self.distance, rows[asking], leaves)

@@ -12,14 +12,15 @@ from sklearn.base import BaseEstimator
 from nicecf import rewards
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.autoencoder import Autoencoder
-from nicecf.classifier import RememberedRows
 from nicecf.distance import Heom, Scale
 from nicecf.exceptions import ModelError, NotFittedError, OptionError, listed, plain
-from nicecf.method import Question, Witnesses, ask, learn
+from nicecf.method import Question, Witnesses, ask, learn, measure
 from nicecf.neighbors import DonorIndex
 from nicecf.result import Counterfactuals, Steps, answer
 from nicecf.rewards import Reward, Round
 from nicecf.schema import Schema
+from nicecf.scorer import RememberedRows
+from nicecf.search.donors import DonorChoice
 from nicecf.search.greedy import Walks, jump, walk_greedily
 
 
@@ -116,6 +117,7 @@ class NICE(BaseEstimator):
         self._schema = schema
         self._classifier = training.classifier
         self._witnesses = Witnesses.of(training)
+        self._cost = measure(training, self._witnesses)
         self._autoencoder = None
         if rewards.needs_plausibility(self._reward) and self.plausibility is None:
             self._autoencoder = Autoencoder.train(
@@ -143,10 +145,11 @@ class NICE(BaseEstimator):
         """
         if not hasattr(self, "classes_"):
             raise NotFittedError("this NICE is not fitted yet. Call fit(X, y) with the training data first.")
-        question = ask(self._schema, self._classifier, self._witnesses, X, target_class)
+        # NICE(none) asks for no hybrids, so there is nothing to look ahead for.
+        choice = DonorChoice(self._donors, budget=0 if self._reward is None else self._cost.rows_worth_a_call)
+        question = ask(self._schema, self._classifier, self._cost, self._witnesses, X, target_class, choice.look_ahead)
         is_asked = ~question.is_answered
-        donors = np.full(len(question.rows), -1, dtype=np.intp)
-        donors[is_asked] = self._donors.nearest(question.rows[is_asked], question.wanted[is_asked])[0]
+        donors = choice.settle(question.rows, question.wanted, is_asked)
         walking = np.flatnonzero(donors >= 0)
         error = self._error(question.schema)
         walks = self._walk(question, walking, donors[walking], error)

@@ -100,7 +100,8 @@ def html(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A table of cells that are HTML already."""
     heading = "".join(f"<th {_CELL}>{cell}</th>" for cell in head)
     body = "".join(f"<tr>{''.join(f'<td {_CELL}>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<table style="border-collapse:collapse;color:inherit"><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>'
+    style = "border-collapse:collapse;color:inherit"
+    return f'<table style="{style}"><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def shown(value: Any) -> str:

@@ -13,6 +13,8 @@ from nicecf.classifier import decide, score_towards
 from nicecf.distance import Heom
 from nicecf.rewards import Round
 from nicecf.schema import differs
+from nicecf.scorer import Scorer
+from nicecf.search.lookahead import hybrids_ahead
 
 RowFunction = Callable[[Floats], Floats]
 
@@ -46,7 +48,7 @@ def walk_greedily(
     donor_probabilities: Floats,
     wanted: Bools,
     *,
-    score: RowFunction,
+    score: Scorer,
     reward: Callable[[Round], Floats],
     distance: Heom,
     error: RowFunction | None = None,
@@ -55,7 +57,8 @@ def walk_greedily(
 
     Every donor must have been put in a wanted class by the model: that is what guarantees an end, and why the donor
     itself is not asked for again. Each round keeps the swap with the highest reward; on a tie the leftmost feature
-    wins. One call of ``score`` a round, for the hybrids of all walks.
+    wins. At most one call of the model a round, for the hybrids of all walks; where there are few, the call takes the
+    hybrids of later rounds along.
     """
     current = rows.copy()
     probabilities = row_probabilities.copy()
@@ -65,6 +68,9 @@ def walk_greedily(
     errors = None if error is None else error(rows)
     left = differs(rows, donors)
     steps: list[tuple[Ints, Ints, Floats]] = []
+
+    def look_ahead() -> Floats:
+        return hybrids_ahead(current[active], donors[active], left[active], budget=score.cost.rows_worth_a_call)
 
     active = np.flatnonzero(left.any(axis=1))
     while len(active):
@@ -76,7 +82,7 @@ def walk_greedily(
         hybrids = current[walk]
         hybrids[np.arange(len(walk)), feature] = donors[walk, feature]
         if is_hybrid.any():
-            reached[is_hybrid] = score(hybrids[is_hybrid])
+            reached[is_hybrid] = score(hybrids[is_hybrid], look_ahead)
         reached_score = score_towards(reached, wanted[walk])
         step_distance = parts[walk, feature]
         round = Round(

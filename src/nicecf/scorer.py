@@ -1,0 +1,111 @@
+"""The model during one ``explain`` call: each distinct row is asked for once, and calls are used to the full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from nicecf import classifier as _classifier
+from nicecf._typing import Floats
+from nicecf.classifier import Classifier
+from nicecf.exceptions import ModelError
+from nicecf.schema import Schema
+
+LookAhead = Callable[[], Floats]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the model costs, measured at ``fit``: seconds for a call, whatever its size, and for each row in it."""
+
+    call: float
+    row: float
+
+    @property
+    def rows_worth_a_call(self) -> int:
+        """How many rows can be added to a call for what another call would cost; at most a few thousand.
+
+        >>> Cost(call=0.02, row=0.0001).rows_worth_a_call
+        200
+        """
+        return int(min(self.call / max(self.row, 1e-9), 2000))
+
+
+class RememberedRows:
+    """A function of float rows that is asked once for each distinct row, in chunks bounded by memory.
+
+    Rows that walk towards one donor meet: their hybrids coincide. The memory is bounded too; past it, rows are
+    asked for again.
+    """
+
+    _most = 2**18
+
+    def __init__(self, function: Callable[[Floats], Floats], *, width: int) -> None:
+        self._function = function
+        self._place: dict[bytes, int] = {}
+        self._answers = np.empty((0, width))
+
+    def __call__(self, rows: Floats, look_ahead: LookAhead | None = None) -> Floats:
+        """The function's answers, one line per row.
+
+        If the function must be asked at all, the rows of ``look_ahead`` are asked for in the same call: they may be
+        wanted next.
+        """
+        keys = _keys(rows)
+        unknown = [position for position, key in enumerate(keys) if key not in self._place]
+        if unknown:
+            self._learn(rows[unknown], look_ahead)
+        answers = self._answers[[self._place[key] for key in keys]]
+        if len(self._place) > self._most:
+            self._place.clear()
+            self._answers = self._answers[:0]
+        return answers
+
+    def _learn(self, rows: Floats, look_ahead: LookAhead | None) -> None:
+        if look_ahead is not None and len(ahead := look_ahead()):
+            try:
+                return self._learn(np.concatenate([rows, ahead]), None)
+            except ModelError:
+                pass  # a row that nobody may ever want must not be what fails: ask again without
+        first: dict[bytes, int] = {}
+        for position, key in enumerate(_keys(rows)):
+            if key not in self._place:
+                first.setdefault(key, position)
+        chosen = rows[list(first.values())]
+        chunk = max(1, _classifier.CELLS_PER_CALL // rows.shape[1])
+        answers = [self._function(chosen[at : at + chunk]) for at in range(0, len(chosen), chunk)]
+        self._place.update(zip(first, range(len(self._answers), len(self._answers) + len(first)), strict=True))
+        self._answers = np.concatenate([self._answers, *answers])
+
+
+class Scorer:
+    """The model in one ``explain`` call: float rows in, probabilities out.
+
+    Belongs to one call and one thread; ``calls`` and ``rows`` say what was asked of the model.
+    """
+
+    def __init__(self, classifier: Classifier, schema: Schema, cost: Cost) -> None:
+        self._classifier = classifier
+        self._schema = schema
+        self._remembered = RememberedRows(self._ask, width=len(classifier.classes))
+        self.cost = cost
+        self.calls = 0
+        self.rows = 0
+
+    def __call__(self, rows: Floats, look_ahead: LookAhead | None = None) -> Floats:
+        """Probabilities, one line per row; ``look_ahead`` rows ride along if the model must be asked."""
+        return self._remembered(rows, look_ahead)
+
+    def _ask(self, rows: Floats) -> Floats:
+        self.calls += 1
+        self.rows += len(rows)
+        return self._classifier.probabilities(self._schema.decode(rows), len(rows))
+
+
+def _keys(rows: Floats) -> list[bytes]:
+    """Rows as bytes; equal rows have equal bytes (adding zero turns -0.0 into 0.0)."""
+    buffer = np.ascontiguousarray(rows + 0.0).tobytes()
+    width = rows.shape[1] * rows.itemsize
+    return [buffer[at : at + width] for at in range(0, len(buffer), width)]
