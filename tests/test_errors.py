@@ -263,3 +263,9 @@ def test_a_failed_fit_leaves_the_explainer_as_it_was(nice):
     with pytest.raises(SchemaError):
         nice.fit(X, Y[:2])
     pd.testing.assert_frame_equal(nice.explain(X).to_frame(), before)
+
+
+def test_options_set_after_fit_count_from_the_next_fit(nice):
+    before = nice.explain(X).to_frame()
+    nice.set_params(optimize="plausibility", plausibility=len)
+    pd.testing.assert_frame_equal(nice.explain(X).to_frame(), before)

@@ -8,7 +8,9 @@ input of its own; a missing category is one more category; a category unseen in 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -16,6 +18,9 @@ from sklearn.neural_network import MLPRegressor
 from threadpoolctl import threadpool_limits
 
 from nicecf._typing import Bools, Floats
+from nicecf.exceptions import ModelError
+from nicecf.schema import Schema
+from nicecf.scorer import RememberedRows
 
 # Training looks at no more rows than this: the error hardly changes past it, the time does.
 _MOST_ROWS = 50_000
@@ -107,6 +112,28 @@ class Autoencoder:
         for weights, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             signal = np.tanh(signal @ weights + bias)
         return np.asarray(((signal @ self.weights[-1] + self.biases[-1] - table) ** 2).sum(axis=1))
+
+
+def error_by(measure: Callable[[Any], Any], schema: Schema) -> Callable[[Floats], Floats]:
+    """A function of the user's tables -> error, as a function of float rows, for one ``explain`` call.
+
+    Each distinct row is asked for once; ModelError where the answer is not one finite number per row.
+    """
+
+    def measured(rows: Floats) -> Floats:
+        try:
+            errors = np.asarray(measure(schema.decode(rows)), dtype=np.float64)
+        except Exception as error:
+            raise ModelError(
+                f"plausibility raised {type(error).__name__} when asked for {len(rows):,} rows: {error}"
+            ) from error
+        if errors.shape != (len(rows),) or not np.isfinite(errors).all():
+            what = "NaN or infinity" if errors.shape == (len(rows),) else f"shape {errors.shape}"
+            raise ModelError(f"plausibility returned {what}; expected one finite error per row, shape ({len(rows)},).")
+        return errors[:, None]
+
+    remembered = RememberedRows(measured, width=1)
+    return lambda rows: remembered(rows)[:, 0]
 
 
 def layers(width: int) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Literal, Self
 
@@ -11,15 +12,16 @@ from sklearn.base import BaseEstimator
 
 from nicecf import rewards
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
-from nicecf.autoencoder import Autoencoder
+from nicecf.autoencoder import Autoencoder, error_by
+from nicecf.classifier import Classifier, decide
 from nicecf.distance import Heom, Scale
 from nicecf.exceptions import ModelError, NotFittedError, OptionError, listed, plain
-from nicecf.method import Question, Witnesses, ask, learn, measure
+from nicecf.method import Question, Training, Witnesses, ask, learn, measure
 from nicecf.neighbors import DonorIndex
 from nicecf.result import Counterfactuals, Steps, answer
 from nicecf.rewards import Reward, Round
 from nicecf.schema import Schema
-from nicecf.scorer import RememberedRows
+from nicecf.scorer import Cost
 from nicecf.search.donors import DonorChoice
 from nicecf.search.greedy import Walks, jump, walk_greedily
 
@@ -110,28 +112,12 @@ class NICE(BaseEstimator):
             categorical_features=self.categorical_features,
             needs_labels=self.justified,
         )
-        schema, decisions = training.schema, training.decisions
-        is_donor = training.labels == decisions if self.justified else np.ones(len(decisions), dtype=bool)
-        n_classes = len(training.classifier.classes)
-
-        self._schema = schema
-        self._classifier = training.classifier
-        self._witnesses = Witnesses.of(training)
-        self._cost = measure(training, self._witnesses)
-        self._autoencoder = None
-        if rewards.needs_plausibility(self._reward) and self.plausibility is None:
-            self._autoencoder = Autoencoder.train(
-                training.values, schema.is_categorical, seed=0 if self.random_state is None else self.random_state
-            )
-        self._heom = Heom.of(training.values, schema.is_categorical, self.scale)
-        groups = np.where(is_donor, decisions, -1)
-        # The index takes the encoded rows over and reorders them: no one may use them after this line.
-        self._donors = DonorIndex.of(training.values, groups, n_classes, self._heom)
-        self._donor_probabilities = training.probabilities[self._donors.positions]
-        self._n_decided = np.bincount(decisions, minlength=n_classes)
+        learned = self._learned_from(training)
+        # Nothing is set before all is learned: a fit that fails leaves the explainer as it was.
+        self._learned = learned
         self.classes_ = _label_array(training.classifier.classes)
-        self.feature_names_in_ = np.array(schema.names, dtype=object)
-        self.n_features_in_ = len(schema.names)
+        self.feature_names_in_ = np.array(training.schema.names, dtype=object)
+        self.n_features_in_ = len(training.schema.names)
         return self
 
     def explain(self, X: Table, *, target_class: Any = "other") -> Counterfactuals:
@@ -145,21 +131,23 @@ class NICE(BaseEstimator):
         """
         if not hasattr(self, "classes_"):
             raise NotFittedError("this NICE is not fitted yet. Call fit(X, y) with the training data first.")
+        known = self._learned
         # NICE(none) asks for no hybrids, so there is nothing to look ahead for.
-        choice = DonorChoice(self._donors, budget=0 if self._reward is None else self._cost.rows_worth_a_call)
-        question = ask(self._schema, self._classifier, self._cost, self._witnesses, X, target_class, choice.look_ahead)
+        choice = DonorChoice(known.donors, budget=0 if known.reward is None else known.cost.rows_worth_a_call)
+        question = ask(known.schema, known.classifier, known.cost, known.witnesses, X, target_class, choice.look_ahead)
         is_asked = ~question.is_answered
         donors = choice.settle(question.rows, question.wanted, is_asked)
         walking = np.flatnonzero(donors >= 0)
-        error = self._error(question.schema)
-        walks = self._walk(question, walking, donors[walking], error)
+        error = known.error(question.schema)
+        walks = known.walk(question, walking, donors[walking], error)
 
         found = ~is_asked
         found[walking] = True
         values, after = question.rows.copy(), question.probabilities.copy()
         values[walking], after[walking] = walks.values, walks.probabilities
-        positions = np.where(donors >= 0, self._donors.positions[donors], -1) if len(walking) else donors
-        self._check_walks(question, walking, positions, after)
+        positions = np.full(len(donors), -1, dtype=np.intp)
+        positions[walking] = known.donors.positions[donors[walking]]
+        _check_walks(question, walking, positions, after)
         return answer(
             X=question.X,
             schema=question.schema,
@@ -168,94 +156,45 @@ class NICE(BaseEstimator):
             before=question.probabilities,
             after=after,
             found=found,
-            reasons=self._reasons(question, found),
+            reasons=known.reasons(question.wanted, found),
             donors=positions,
             steps=Steps.of(len(found), walking[walks.walk], walks.feature, walks.step, walks.reached),
-            classes=self._classifier.classes,
-            distance=self._heom,
+            classes=known.classifier.classes,
+            distance=known.distance,
             error=error,
             model_calls=question.scorer.calls,
             model_rows=question.scorer.rows,
         )
 
+    def _learned_from(self, training: Training) -> _Learned:
+        decisions, n_classes = training.decisions, len(training.classifier.classes)
+        reward = rewards.BY_NAME.get(self.optimize) if isinstance(self.optimize, str) else self.optimize
+        is_categorical = training.schema.is_categorical
+        measure_error: Autoencoder | Callable[[Any], Any] | None = self.plausibility
+        if rewards.needs_plausibility(reward) and measure_error is None:
+            seed = 0 if self.random_state is None else self.random_state
+            measure_error = Autoencoder.train(training.values, is_categorical, seed=seed)
+        is_donor = training.labels == decisions if self.justified else np.ones(len(decisions), dtype=bool)
+        witnesses = Witnesses.of(training)
+        distance = Heom.of(training.values, is_categorical, self.scale)
+        # The index takes the encoded rows over and reorders them: no one may use them after this line.
+        donors = DonorIndex.of(training.values, np.where(is_donor, decisions, -1), n_classes, distance)
+        return _Learned(
+            schema=training.schema,
+            classifier=training.classifier,
+            cost=measure(training, witnesses),
+            witnesses=witnesses,
+            distance=distance,
+            donors=donors,
+            donor_probabilities=training.probabilities[donors.positions],
+            n_decided=np.bincount(decisions, minlength=n_classes),
+            reward=reward,
+            measure_error=measure_error,
+        )
+
     def __sklearn_clone__(self) -> Self:
         """An unfitted copy with the same options and the same fitted model: it is input, not part of NICE."""
         return type(self)(**self.get_params(deep=False))
-
-    @property
-    def _reward(self) -> Callable[[Round], Floats] | None:
-        if isinstance(self.optimize, str):
-            return rewards.BY_NAME.get(self.optimize)
-        return self.optimize
-
-    def _walk(self, question: Question, walking: Ints, donors: Ints, error: Callable[[Floats], Floats] | None) -> Walks:
-        rows, probabilities = question.rows[walking], self._donor_probabilities[donors]
-        values = np.ascontiguousarray(self._donors.values[donors])
-        reward = self._reward
-        if reward is None:
-            return jump(rows, values, probabilities)
-        return walk_greedily(
-            rows,
-            question.probabilities[walking],
-            values,
-            probabilities,
-            question.wanted[walking],
-            score=question.scorer,
-            reward=reward,
-            distance=self._heom,
-            error=error if rewards.needs_plausibility(reward) else None,
-        )
-
-    def _error(self, schema: Schema) -> Callable[[Floats], Floats] | None:
-        """How implausible float rows are, for one call; None if this explainer has no measure of it."""
-        if self.plausibility is None:
-            return self._autoencoder
-        measure = self.plausibility
-
-        def measured(rows: Floats) -> Floats:
-            try:
-                errors = np.asarray(measure(schema.decode(rows)), dtype=np.float64)
-            except Exception as error:
-                raise ModelError(
-                    f"plausibility raised {type(error).__name__} when asked for {len(rows):,} rows: {error}"
-                ) from error
-            if errors.shape != (len(rows),) or not np.isfinite(errors).all():
-                what = "NaN or infinity" if errors.shape == (len(rows),) else f"shape {errors.shape}"
-                raise ModelError(
-                    f"plausibility returned {what}; expected one finite error per row, shape ({len(rows)},)."
-                )
-            return errors[:, None]
-
-        remembered = RememberedRows(measured, width=1)
-        return lambda rows: remembered(rows)[:, 0]
-
-    def _check_walks(self, question: Question, walking: Ints, positions: Ints, after: Floats) -> None:
-        """The last line of the contract: nothing leaves that the model did not put in the target."""
-        reached = question.wanted[walking, np.argmax(after[walking], axis=1)]
-        if not reached.all():
-            row = walking[np.argmin(reached)]
-            raise ModelError(
-                f"the model does not answer the same rows in the same way: row {row} has the values of training row "
-                f"{positions[row]}, but another class now than at fit. Call fit again with the model as it is."
-            )
-
-    def _reasons(self, question: Question, found: Bools) -> Objects:
-        reasons = np.full(len(found), None, dtype=object)
-        for row in np.flatnonzero(~found):
-            reasons[row] = self._reason(question.wanted[row])
-        return reasons
-
-    def _reason(self, wanted: Bools) -> str:
-        classes = self._classifier.classes
-        target = " or ".join(repr(plain(label)) for label in classes[wanted])
-        n_rows, n_decided = int(self._n_decided.sum()), int(self._n_decided[wanted].sum())
-        if n_decided:
-            return (
-                f"the model puts {n_decided:,} of {n_rows:,} training rows in {target}, but the label of none of them "
-                "agrees, so there is no donor; justified=False would use them"
-            )
-        others = listed(classes[self._n_decided > 0])
-        return f"the model predicts {others} for all {n_rows:,} training rows, so no donor for {target} exists"
 
     def _check_options(self) -> None:
         _choose("optimize", self.optimize, ("none", *rewards.BY_NAME), or_function=True)
@@ -272,6 +211,75 @@ class NICE(BaseEstimator):
             or self.random_state < 0
         ):
             raise OptionError(f"random_state must be an integer from 0, or None, got {self.random_state!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class _Learned:
+    """What ``fit`` learned; ``explain`` reads it and never writes."""
+
+    schema: Schema
+    classifier: Classifier
+    cost: Cost
+    witnesses: Witnesses
+    distance: Heom
+    donors: DonorIndex
+    donor_probabilities: Floats
+    n_decided: Ints
+    reward: Callable[[Round], Floats] | None
+    measure_error: Autoencoder | Callable[[Any], Any] | None
+
+    def error(self, schema: Schema) -> Callable[[Floats], Floats] | None:
+        """How implausible float rows are, for one call; None if this explainer has no measure of it."""
+        if self.measure_error is None or isinstance(self.measure_error, Autoencoder):
+            return self.measure_error
+        return error_by(self.measure_error, schema)
+
+    def walk(self, question: Question, walking: Ints, donors: Ints, error: Callable[[Floats], Floats] | None) -> Walks:
+        """The walks of some rows, each to its donor."""
+        rows, values = question.rows[walking], np.ascontiguousarray(self.donors.values[donors])
+        if self.reward is None:
+            return jump(rows, values, self.donor_probabilities[donors])
+        return walk_greedily(
+            rows,
+            question.probabilities[walking],
+            values,
+            self.donor_probabilities[donors],
+            question.wanted[walking],
+            score=question.scorer,
+            reward=self.reward,
+            distance=self.distance,
+            error=error if rewards.needs_plausibility(self.reward) else None,
+        )
+
+    def reasons(self, wanted: Bools, found: Bools) -> Objects:
+        """Why rows have no counterfactual, in words; None where they have one."""
+        reasons = np.full(len(found), None, dtype=object)
+        for row in np.flatnonzero(~found):
+            reasons[row] = self._reason(wanted[row])
+        return reasons
+
+    def _reason(self, wanted: Bools) -> str:
+        classes = self.classifier.classes
+        target = " or ".join(repr(plain(label)) for label in classes[wanted])
+        n_rows, n_decided = int(self.n_decided.sum()), int(self.n_decided[wanted].sum())
+        if n_decided:
+            return (
+                f"the model puts {n_decided:,} of {n_rows:,} training rows in {target}, but the label of none of them "
+                "agrees, so there is no donor; justified=False would use them"
+            )
+        others = listed(classes[self.n_decided > 0])
+        return f"the model predicts {others} for all {n_rows:,} training rows, so no donor for {target} exists"
+
+
+def _check_walks(question: Question, walking: Ints, positions: Ints, after: Floats) -> None:
+    """The last line of the contract: nothing leaves that the model did not put in the target."""
+    reached = question.wanted[walking, decide(after[walking])]
+    if not reached.all():
+        row = walking[np.argmin(reached)]
+        raise ModelError(
+            f"the model does not answer the same rows in the same way: row {row} has the values of training row "
+            f"{positions[row]}, but another class now than at fit. Call fit again with the model as it is."
+        )
 
 
 def _choose(option: str, value: object, choices: tuple[str, ...], *, or_function: bool = False) -> None:
