@@ -20,8 +20,11 @@ LEAF_SIZE = 512
 
 # Rows are searched in blocks, so that the table rows x leaves stays below this many cells.
 _CELLS = 2**22
-# A leaf is compared with this many rows at once: the intermediate arrays stay in the processor's cache.
-_ROWS_AT_ONCE = 64
+# Rows and donors are compared this many at once: the intermediate arrays stay in the processor's cache.
+_CELLS_AT_ONCE = 2**15
+# Boxes that are looked at in the order of their distance, before all that are left are looked at in a sweep.
+_CLOSEST_BOXES = 2
+_NONE = np.iinfo(np.intp).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,31 +104,59 @@ class DonorIndex:
     def _search(self, leaves: Leaves, rows: Floats, asking: Ints, place: Ints, best: Floats) -> None:
         """Improve ``place`` and ``best`` of the rows that ask, by the donors in these leaves."""
         bounds = _distance_to_boxes(self.distance, rows[asking], leaves)
-        # The nearest box first: it nearly always holds a donor so close that most other boxes are too far.
-        for _ in range(min(2, bounds.shape[1])):
+        # The nearest boxes first: they nearly always hold a donor so close that most other boxes are too far.
+        for _ in range(min(_CLOSEST_BOXES, bounds.shape[1])):
             closest = bounds.argmin(axis=1)
-            for leaf in np.unique(closest):
-                self._visit(leaves, leaf, rows, asking[closest == leaf], place, best)
+            is_near = bounds[np.arange(len(asking)), closest] <= best[asking]
+            for leaf in np.unique(closest[is_near]):
+                self._visit(leaves, leaf, leaf + 1, rows, asking[is_near & (closest == leaf)], place, best)
             bounds[np.arange(len(asking)), closest] = np.inf
         # A box at exactly the best distance may hold an equally near donor that comes first in training.
-        for leaf in np.flatnonzero((bounds <= best[asking, None]).any(axis=0)):
-            self._visit(leaves, leaf, rows, asking[bounds[:, leaf] <= best[asking]], place, best)
+        is_left = np.asarray((bounds <= best[asking, None]).any(axis=0))
+        for first, last in _runs(is_left, leaves.starts, most=_CELLS_AT_ONCE // max(1, len(asking))):
+            is_near = (bounds[:, first:last] <= best[asking, None]).any(axis=1)
+            self._visit(leaves, first, last, rows, asking[is_near], place, best)
 
-    def _visit(self, leaves: Leaves, leaf: np.intp, rows: Floats, asking: Ints, place: Ints, best: Floats) -> None:
-        inside = slice(leaves.starts[leaf], leaves.starts[leaf + 1])
+    def _visit(
+        self, leaves: Leaves, first_leaf: int, last_leaf: int, rows: Floats, asking: Ints, place: Ints, best: Floats
+    ) -> None:
+        """Compare rows with all donors in a run of leaves."""
+        inside = slice(leaves.starts[first_leaf], leaves.starts[last_leaf])
+        in_training_order = last_leaf == first_leaf + 1  # as each leaf is, but not one after the other
         donors, positions = self.values[inside], self.positions[inside]
-        for at in range(0, len(asking), _ROWS_AT_ONCE):
-            some = asking[at : at + _ROWS_AT_ONCE]
+        at_once = max(1, _CELLS_AT_ONCE // max(1, len(donors)))
+        for at in range(0, len(asking), at_once):
+            some = asking[at : at + at_once]
             total = np.zeros((len(some), len(donors)))
             for j in range(donors.shape[1]):
                 total += self.distance.feature(j, rows[some, j, None], donors[None, :, j])
-            # Leaves keep the training order, so the first of equals is the first in training.
             first = total.argmin(axis=1)
             found = total[np.arange(len(some)), first]
+            if not in_training_order:  # of several nearest, the first in training
+                first = np.where(total == found[:, None], positions[None, :], _NONE).argmin(axis=1)
             position = positions[first]
             better = (found < best[some]) | ((found == best[some]) & (position < self.positions[place[some]]))
             best[some[better]] = found[better]
             place[some[better]] = inside.start + first[better]
+
+
+def _runs(is_wanted: Bools, starts: Ints, *, most: int) -> Iterator[tuple[int, int]]:
+    """Wanted leaves as runs of neighbors with at most ``most`` donors, but at least one leaf each.
+
+    Where boxes exclude little, a few long runs cost less than many single leaves.
+
+    >>> list(_runs(np.array([True, True, False, True, True]), np.array([0, 5, 10, 15, 20, 25]), most=10))
+    [(0, 2), (3, 5)]
+    """
+    first = last = -1
+    for leaf in np.flatnonzero(is_wanted).tolist():
+        if leaf != last or starts[leaf + 1] - starts[first] > most:
+            if last > first:
+                yield first, last
+            first = leaf
+        last = leaf + 1
+    if last > first:
+        yield first, last
 
 
 def _split(
