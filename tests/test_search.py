@@ -231,7 +231,7 @@ def looking_ahead(monkeypatch, budget):
 
 
 @pytest.mark.parametrize("optimize", VARIANTS)
-@given(p=problems(n_to_explain=st.integers(1, 4)), budget=st.sampled_from([1, 3, 8, 20, 60, 2000]))
+@given(p=problems(n_to_explain=st.integers(1, 4)), budget=st.sampled_from([1, 3, 8, 20, 60, 1000]))
 def test_looking_ahead_changes_calls_and_never_answers(optimize, p, budget):
     nice = fitted(p, optimize)
     rows = p.frame(p.to_explain)
@@ -242,7 +242,7 @@ def test_looking_ahead_changes_calls_and_never_answers(optimize, p, budget):
         ahead = nice.explain(rows, target_class=p.target)
     assert_same(plain, ahead)
     assert ahead.model_calls <= plain.model_calls
-    if budget == 2000:
+    if budget == 1000:
         assert ahead.model_calls == 1  # at most 2 donors x 2**6 hybrids x 4 rows: all in the first call
 
 
@@ -285,4 +285,5 @@ def test_the_cost_of_a_model_is_measured(monkeypatch):
     nice = NICE(lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]])).fit(np.eye(10), [1] + [0] * 9)
     cost = nice._learned.cost
     assert (cost.call, cost.row) == (2.0, 0.1)
-    assert cost.rows_worth_a_call == 20
+    assert cost.rows_worth_a_call == 19
+    assert scorer.Cost(call=0.001, row=1e-6).rows_worth_a_call == 0

@@ -13,6 +13,9 @@ from nicecf.classifier import Classifier
 from nicecf.exceptions import ModelError
 from nicecf.schema import Schema
 
+# What it takes to find out which rows to add, in seconds: a search for a second donor, mostly.
+_LOOKING_AHEAD = 0.002
+
 LookAhead = Callable[[], Floats]
 
 
@@ -25,12 +28,12 @@ class Cost:
 
     @property
     def rows_worth_a_call(self) -> int:
-        """How many rows can be added to a call for what another call would cost; at most a few thousand.
+        """How many rows can be added to a call for what another call would cost; none where calls cost nothing.
 
-        >>> Cost(call=0.02, row=0.0001).rows_worth_a_call
+        >>> Cost(call=0.022, row=0.0001).rows_worth_a_call
         200
         """
-        return int(min(self.call / max(self.row, 1e-9), 2000))
+        return int(min(max(self.call - _LOOKING_AHEAD, 0.0) / max(self.row, 1e-9), 1000))
 
 
 class RememberedRows:

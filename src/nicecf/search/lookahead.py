@@ -23,6 +23,8 @@ def hybrids_ahead(current: Floats, donors: Floats, left: Bools, *, budget: int) 
     """
     parts = [np.empty((0, current.shape[1]))]
     share = budget // max(1, len(current))
+    if share < 2:  # the first round of any walk that has one needs two hybrids
+        return parts[0]
     for row, donor, features in zip(current, donors, left, strict=True):
         places = np.flatnonzero(features)
         parts.append(_hybrids(row, donor, places, _rounds_within(len(places), share)))
