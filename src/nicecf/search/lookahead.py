@@ -58,5 +58,5 @@ def _subsets(n: int, rounds: int) -> Bools:
     table = np.zeros((len(chosen), n), dtype=bool)
     for line, subset in enumerate(chosen):
         table[line, list(subset)] = True
-    table.flags.writeable = False
+    table.setflags(write=False)
     return table
