@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from nicecf import rewards
+from nicecf import classifier, rewards
 from nicecf._typing import Bools, Floats, Ints
 from nicecf.classifier import decide, score_towards
 from nicecf.distance import Heom
@@ -78,11 +78,15 @@ def walk_greedily(
         walk, feature = np.nonzero(left[active])
         walk = active[walk]
         reached = donor_probabilities[walk]
-        is_hybrid = left[walk].sum(axis=1) > 1  # else only the donor is left to step on
-        hybrids = current[walk]
-        hybrids[np.arange(len(walk)), feature] = donors[walk, feature]
-        if is_hybrid.any():
-            reached[is_hybrid] = score(hybrids[is_hybrid], look_ahead)
+        is_hybrid = left.sum(axis=1)[walk] > 1  # else only the donor is left to step on
+        reached_error = np.empty(len(walk) if error else 0)
+        for some in _chunks(len(walk), current.shape[1]):
+            hybrids = current[walk[some]]
+            hybrids[np.arange(len(hybrids)), feature[some]] = donors[walk[some], feature[some]]
+            if is_hybrid[some].any():
+                reached[some][is_hybrid[some]] = score(hybrids[is_hybrid[some]], look_ahead)
+            if error:
+                reached_error[some] = error(hybrids)
         reached_score = score_towards(reached, wanted[walk])
         step_distance = parts[walk, feature]
         round = Round(
@@ -92,7 +96,7 @@ def walk_greedily(
             distance=gone[walk] + step_distance,
             previous_distance=gone[walk],
             step_distance=step_distance,
-            error=None if error is None else error(hybrids),
+            error=reached_error if error else None,
             previous_error=None if errors is None else errors[walk],
         )
         best = _best_of_each_walk(walk, rewards.checked(reward, round))
@@ -103,13 +107,19 @@ def walk_greedily(
         probabilities[moved] = reached[best]
         scores[moved] = reached_score[best]
         gone[moved] += step_distance[best]
-        if errors is not None and round.error is not None:
-            errors[moved] = round.error[best]
+        if errors is not None:
+            errors[moved] = reached_error[best]
         steps.append((moved, swapped, reached[best]))
         arrived = wanted[moved, decide(probabilities[moved])]
         active = moved[~arrived & left[moved].any(axis=1)]
 
     return _walks(current, probabilities, steps)
+
+
+def _chunks(n_hybrids: int, n_features: int) -> Iterator[slice]:
+    """Hybrids in pieces that the model takes in one call: all of them at once need not fit into memory."""
+    size = max(1, classifier.CELLS_PER_CALL // n_features)
+    return (slice(at, at + size) for at in range(0, n_hybrids, size))
 
 
 def _best_of_each_walk(walk: Ints, reward: Floats) -> Ints:
