@@ -8,7 +8,7 @@ import resource
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -166,8 +166,15 @@ def machine(*packages: str) -> str:
         model = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         pass
-    versions = ", ".join(f"{package} {version(package)}" for package in packages)
+    versions = ", ".join(f"{package} {_version(package)}" for package in packages)
     return f"{model}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}."
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 class Report:

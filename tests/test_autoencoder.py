@@ -24,6 +24,13 @@ def test_inputs_are_one_hot_and_scaled_to_minus_one_and_one():
     assert inputs(np.array([[20.0, 7, 6]])).tolist() == [[3, 0, 0, 0, 0, 0, 1]]
 
 
+def test_rare_categories_of_a_wide_column_get_no_input(monkeypatch):
+    monkeypatch.setattr("nicecf.autoencoder._MOST_LEVELS", 2)
+    training = np.array([[0.0], [1], [1], [2], [2], [2], [3]])
+    inputs = Inputs.of(training, np.array([True]))
+    assert inputs(np.array([[0.0], [1], [2], [3]])).tolist() == [[0, 0], [1, 0], [0, 1], [0, 0]]
+
+
 def test_rows_like_the_training_rows_have_the_smaller_error():
     random = np.random.default_rng(0)
     t = random.random(2000)

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from nicecf import NICE, ModelError, NicecfError, NotFittedError, OptionError, SchemaError
+from nicecf import NICE, DecisionWarning, ModelError, NicecfError, NotFittedError, OptionError, SchemaError
 
 X = pd.DataFrame({"age": [20.0, 40.0, 60.0, 30.0], "home": ["own", "rent", "own", "rent"]})
 Y = ["no", "yes", "yes", "no"]
@@ -35,8 +35,9 @@ def nice():
         ({"scale": "mad"}, "scale='mad' is not known; choose one of 'range', 'std'"),
         ({"justified": "yes"}, "justified must be True or False, got 'yes'"),
         ({"plausibility": 3}, "plausibility must be a function rows -> error, got int"),
-        ({"random_state": -1}, "random_state must be an integer from 0, or None, got -1"),
+        ({"random_state": -1}, r"random_state must be an integer in \[0, 2\*\*32\), or None, got -1"),
         ({"random_state": 1.5}, "random_state must be"),
+        ({"random_state": 2**32}, "random_state must be"),
     ],
 )  # fmt: skip
 def test_options_are_checked_when_given_and_when_set(options, said):
@@ -55,6 +56,11 @@ def test_options_are_checked_when_given_and_when_set(options, said):
         ({"categorical_features": ["hom"]}, "names 'hom', which is not a column of X; its columns are 'age', 'home'. Did you mean 'home'?"),
         ({"categorical_features": [5]}, "names 5, which is not a column"),
         ({"categorical_features": [True]}, "is a mask of 1 columns, but X has 2"),
+        ({"categorical_features": 0}, "categorical_features=0 is not known"),
+        ({"classes": 2}, "classes=2 does not name the model's columns"),
+        ({"classes": {"no", "yes"}}, "does not name the model's columns; pass a list in the order"),
+        ({"classes": "no"}, "classes='no' does not name"),
+        ({"classes": [["no"], ["yes"]]}, "cannot all be labels"),
         ({"classes": ["no"]}, "there is one class only"),
         ({"classes": ["no", "no"]}, "name a class twice"),
     ],
@@ -73,7 +79,7 @@ def test_options_that_need_the_table(options, said):
         (X.assign(decision=1), "columns that fit did not see are there: 'decision'"),
         (X.rename(columns={"age": "Age"}), "missing: 'age'; columns that fit did not see are there: 'Age'"),
         (pd.concat([X, X["age"]], axis=1), "some column occurs more than once"),
-        (X.assign(age=[np.inf, 1, 2, 3]), r"column 'age' holds an infinite value \(row 0\)"),
+        (X.assign(age=[np.inf, 1, 2, 3]), r"column 'age' holds an infinite value, or one beyond 1e150 \(row 0\)"),
         (X.assign(age=["12k", "x", "y", "z"]), "column 'age' (was numeric when fit saw it, but has dtype|is declared numeric but row 0 holds '12k')"),
         (X.assign(age=pd.Series([1, 2, "12k", 4], dtype=object)), "column 'age' is declared numeric but row 2 holds '12k'"),
         (X.assign(home=[1, 2, 3, 4]), r"column 'home' held text when fit saw it \(such as 'own'\), but now holds numbers \(such as 1\)"),
@@ -100,8 +106,12 @@ def test_tables_that_do_not_fit(nice, table, said):
         (np.arange(3.0), r"X must have two dimensions, got an array of shape \(3,\)"),
         (pd.concat([X, X["age"]], axis=1), "X has more than one column called 'age'"),
         (X.assign(age=[np.inf, 1, 2, 3]), "column 'age' holds an infinite value"),
-        (X.assign(home=[[1], [2], [3], [4]]), "cannot be a category"),
+        (X.assign(home=[[1], [2], [3], [4]]), "column 'home' holds a value that cannot be a category"),
         (X.assign(home=pd.Series([None, np.nan, "a", "b"], dtype=object)), "column 'home' marks missing values in more than one way"),
+        (X.assign(age=[1e200, 1, 2, 3]), "column 'age' holds an infinite value, or one beyond 1e150"),
+        (X.rename(columns={"home": np.nan}), "a column of X has no name"),
+        (np.matrix([[1.0]]), r"X is a numpy matrix.*Pass np.asarray\(X\)"),
+        (np.ma.masked_array([[1.0]]), r"X is a numpy MaskedArray.*filled"),
         (X.to_numpy(), "column 'x1' is declared numeric but row 0 holds 'own'. Clean the value, or name the column in categorical_features"),
     ],
 )  # fmt: skip
@@ -191,6 +201,8 @@ def test_a_model_that_is_not_fitted_is_reported_with_its_own_words():
         (lambda p: p * np.nan, r"returned \[nan, nan\] for row 0 of 4: probabilities must be numbers"),
         (lambda p: p * 8 - 4, r"returned values between -4 and 4: probabilities lie in \[0, 1\]"),
         (lambda p: [p, p], r"returned shape \(2, 4, 2\)"),
+        (lambda p: p * 1j, "which is no table of numbers: probabilities cannot be complex"),
+        (lambda p: np.ma.masked_array(p, mask=[[1, 0]] + [[0, 0]] * 3), r"returned \[nan, 0.0\] for row 0 of 4"),
         (lambda p: "yes", "the model returned str, which is no table of numbers"),
         (lambda p: None, "the model returned NoneType|returned shape"),
     ],
@@ -269,3 +281,70 @@ def test_options_set_after_fit_count_from_the_next_fit(nice):
     before = nice.explain(X).to_frame()
     nice.set_params(optimize="plausibility", plausibility=len)
     pd.testing.assert_frame_equal(nice.explain(X).to_frame(), before)
+
+
+def test_a_category_column_that_is_not_named_is_refused_at_fit():
+    table = X.assign(rooms=pd.Categorical([1, 2, 1, 2]))
+    with pytest.raises(SchemaError, match="column 'rooms' has dtype category but is not named in categorical_features"):
+        NICE(model, categorical_features=["home"]).fit(table, Y)
+
+
+def test_a_class_that_is_really_called_other():
+    table = np.array([[0.0], [1.0], [2.0]])
+    likes = lambda X: np.eye(3)[X[:, 0].astype(int)]
+    nice = NICE(likes, classes=["bird", "cat", "other"]).fit(table, ["bird", "cat", "other"])
+    assert nice.explain(table[:1]).predicted_after.tolist() == ["cat"]
+    assert nice.explain(table[:1], target_class=["other"]).predicted_after.tolist() == ["other"]
+    assert nice.explain(table[:1], target_class=np.array("cat")).predicted_after.tolist() == ["cat"]
+    with pytest.raises(OptionError, match="target_class of row 0='other' could be the class of that name or any other"):
+        nice.explain(table[:1], target_class=np.array(["other"]))
+    usual = NICE(likes, classes=["bird", "cat", "dog"]).fit(table, ["bird", "cat", "dog"])
+    assert usual.explain(table[:2], target_class=np.array(["other", "dog"])).predicted_after.tolist() == ["cat", "dog"]
+
+
+class Lenient(LogisticRegression):
+    """A model that decides by a threshold of its own."""
+
+    def predict(self, X):
+        return self.classes_[(self.predict_proba(X)[:, 1] > 0.99).astype(int)]
+
+
+def test_a_model_that_does_not_decide_by_its_highest_probability_is_warned_of():
+    numbers = X[["age"]]
+    with pytest.warns(DecisionWarning, match=r"predict differs from its highest probability for \d of 4 training rows"):
+        NICE(Lenient().fit(numbers, Y)).fit(numbers, Y)
+    NICE(LogisticRegression().fit(numbers, Y)).fit(numbers, Y)  # warnings are errors here
+
+
+def test_a_random_model_is_noticed_at_fit():
+    random = np.random.default_rng(0)
+
+    def dropout(X):
+        p = random.random(len(X))
+        return np.column_stack([1 - p, p])
+
+    with pytest.raises(ModelError, match=r"the model is not the one that fit saw.*dropout left on"):
+        NICE(dropout).fit(X, Y)
+
+
+def test_a_long_error_of_the_model_is_cut_to_its_first_line():
+    def broken(X):
+        raise ValueError("category not in the training set\n" + "stack trace\n" * 100)
+
+    with pytest.raises(ModelError, match=r"4 rows: category not in the training set \(the original error is above\)"):
+        NICE(broken).fit(X, Y)
+
+
+def test_a_reward_cannot_write_into_what_it_is_shown():
+    def vandal(round):
+        round.features[:] = 0
+        return round.score
+
+    with pytest.raises(ValueError, match="read-only"):
+        NICE(model, optimize=vandal).fit(X, Y).explain(X.iloc[[0]])
+
+
+def test_a_reward_of_words_is_refused():
+    nice = NICE(model, optimize=lambda round: ["good"] * len(round.score)).fit(X, Y)
+    with pytest.raises(OptionError, match="must return one number per hybrid"):
+        nice.explain(X.iloc[[0]])

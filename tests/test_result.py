@@ -57,8 +57,10 @@ def test_positions_that_are_not_there(cfs):
         cfs[30]
     with pytest.raises(OptionError, match="takes a position, a slice, a mask of 30 rows or a list of positions"):
         cfs[[True, False]]
-    with pytest.raises(OptionError, match="a list of positions"):
-        cfs["applicant 3"]
+    for wrong in ("applicant 3", True, [[0, 1]], slice("a", "b"), {"a": 1}):
+        with pytest.raises(OptionError, match="a list of positions"):
+            cfs[wrong]
+    assert len(cfs[[]]) == 0
 
 
 def test_steps_are_ordered_and_the_last_probability_is_that_of_the_counterfactual(cfs):

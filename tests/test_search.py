@@ -154,8 +154,8 @@ def test_forgetting_remembered_rows_changes_no_answer(monkeypatch):
 
     nice = NICE(probabilities, optimize="proximity").fit(X, probabilities(X).argmax(axis=1))
     remembered = nice.explain(X)
-    for most in (0, 10, 70, 200):
-        monkeypatch.setattr(scorer.RememberedRows, "_most", most)
+    for most in (0, 60, 420, 1200):
+        monkeypatch.setattr(scorer.RememberedRows, "_most_cells", most)
         assert_same(remembered, nice.explain(X))
 
 

@@ -339,3 +339,124 @@ def test_categorical_features_by_name_position_and_mask():
         ((), [0, 0, 0]),
     ):
         assert Schema.of(X, asked)[0].is_categorical.tolist() == [bool(e) for e in expected]
+
+
+def test_object_columns_that_nothing_changes_stay_objects():
+    X = pd.DataFrame({"n": [0.0, 1, 2, 3], "c": pd.Series(["a", None, "b", "a"], dtype=object)})
+    frame = (
+        NICE(lambda X: np.column_stack([X["n"] < 2, X["n"] >= 2]).astype(float))
+        .fit(X, [0, 0, 1, 1])
+        .explain(X)
+        .to_frame()
+    )
+    assert frame["c"].dtype == object
+    assert frame["c"].tolist() == ["a", None, "b", "a"]
+
+
+def test_a_polars_column_without_any_value_takes_the_donors():
+    X = pl.DataFrame({"age": [20.0, 30, 40, 50], "home": ["own", "rent", "own", "rent"]})
+
+    def model(X):
+        p = np.array([home == "own" for home in X["home"]]) * 0.8 + 0.1
+        return np.column_stack([1 - p, p])
+
+    nice = NICE(model).fit(X, [1, 0, 1, 0])
+    for nothing in (pl.Series([None]), pl.Series([None], dtype=pl.String), pl.Series([None], dtype=pl.Int64)):
+        frame = nice.explain(pl.DataFrame({"age": [33.0], "home": nothing})).to_frame()
+        assert frame["home"].to_list() == ["own"]
+    missing_age = nice.explain(pl.DataFrame({"age": pl.Series([None]), "home": ["rent"]}))
+    assert missing_age.to_frame()["home"].to_list() == ["own"]
+
+
+def test_polars_columns_that_mark_missing_in_two_ways_are_refused():
+    with pytest.raises(SchemaError, match="column 'f' marks missing values in two ways, by null and by NaN"):
+        Schema.of(pl.DataFrame({"f": [None, float("nan"), 1.0]}))
+
+
+def test_polars_names_are_not_patterns():
+    X = pl.DataFrame({"^x.*$": [1.0, None], "x1": [1.0, 2.0]})
+    schema, values = Schema.of(X)
+    assert schema.decode(values).equals(X)
+
+
+def test_decisions_are_recorded_on_what_is_handed_out():
+    """None in a numeric object column comes back as NaN: the model must have been asked about NaN."""
+    X = np.array([[None, 0.0], [1.0, 1.0], [None, 2.0], [3.0, 0.5]], dtype=object)
+    model = lambda X: np.array([[0.1, 0.9] if row[0] is None else [0.9, 0.1] for row in X])
+    cfs = NICE(model, justified=False, classes=[0, 1]).fit(X).explain(X[[1]])
+    assert not cfs.found.any()  # the model never says 1 about anything that nicecf can hand it
+
+
+@pytest.mark.parametrize(("at_fit", "now"), [(None, np.nan), (np.nan, None), (None, pd.NA)])
+def test_another_marker_for_missing_than_in_training_is_refused(at_fit, now):
+    X = pd.DataFrame({"c": pd.Series(["a", at_fit, "b"], dtype=object), "n": [0, 0, 1]})
+    nice = NICE(lambda X: np.column_stack([1 - X["n"], X["n"]])).fit(X, [0, 0, 1])
+    with pytest.raises(SchemaError, match="column 'c' marks missing values by"):
+        nice.explain(pd.DataFrame({"c": pd.Series([now], dtype=object), "n": [0]}))
+
+
+def test_a_marker_for_missing_that_training_did_not_need_is_the_rows_own():
+    X = pd.DataFrame({"c": pd.Series(["a", "b"], dtype=object), "n": [0, 1]})
+    seen = []
+
+    def model(X):
+        seen.extend(X["c"])
+        return np.column_stack([1 - X["n"], X["n"]])
+
+    NICE(model).fit(X, [0, 1]).explain(pd.DataFrame({"c": pd.Series([None], dtype=object), "n": [0]}))
+    assert None in seen
+
+
+def test_large_identifiers_survive_as_categories():
+    ids = np.array([2**60 + 1, 2**60 + 3, 2**60 + 5])
+    flags = np.array([0, 0, 1])
+    model = lambda X: np.column_stack([1 - np.asarray(X)[:, 1].astype(float), np.asarray(X)[:, 1].astype(float)])
+    target = np.array([1, 0, 0])
+    for X in (np.column_stack([ids, flags]), pd.DataFrame({"id": ids, "flag": flags})):
+        cfs = NICE(model, categorical_features=[0], optimize="none").fit(X, [0, 0, 1]).explain(X, target_class=target)
+        assert cfs.to_frame().iloc[:, 0].tolist() == [ids[2], ids[1], ids[0]]
+        never = NICE(lambda X: np.tile([1.0, 0.0], (len(X), 1)), categorical_features=[0]).fit(X, [0, 0, 1])
+        blanked = never.explain(X, target_class=np.array([0, 1, 0])).to_frame()
+        assert blanked.iloc[[0, 2], 0].tolist() == [ids[0], ids[2]]
+        assert blanked.iloc[1].isna().all()
+
+
+@pytest.mark.parametrize("container", ["numpy", "pandas"])
+def test_a_model_that_writes_into_its_table_harms_nothing(container):
+    X = np.array([[0.0, 5.0], [1.0, 6.0], [3.0, 7.0], [4.0, 8.0]])
+    table = X.copy() if container == "numpy" else pd.DataFrame(X, columns=["a", "b"])
+
+    def vandal(X):
+        first = (X[:, 0] if container == "numpy" else X["a"].to_numpy()).copy()
+        if container == "numpy":
+            X -= 100
+        else:
+            X.loc[:, "a"] = -100.0
+        return np.column_stack([first < 2, first >= 2]).astype(float)
+
+    cfs = NICE(vandal).fit(table, [0, 0, 1, 1]).explain(table)
+    assert np.array_equal(np.asarray(table), X)
+    assert cfs.to_numpy()[:, 0].tolist() == [3.0, 3.0, 1.0, 1.0]
+
+
+def test_columns_of_two_levels():
+    X = pd.DataFrame([[0.0, 1], [1, 2]], columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")], names=["l", "m"]))
+    seen = []
+    model = lambda X: seen.append(X.columns) or np.column_stack([1 - X[("a", "x")], X[("a", "x")]])
+    nice = NICE(model).fit(X, [0, 1])
+    assert nice.feature_names_in_.tolist() == [("a", "x"), ("a", "y")]
+    assert nice.explain(X).to_frame().columns.equals(X.columns)
+    assert all(columns.equals(X.columns) and columns.names == X.columns.names for columns in seen)
+
+
+def test_numpy_strings_of_any_kind():
+    X = np.array([["a", "x"], ["b", "y"]])
+    if hasattr(np, "dtypes") and hasattr(np.dtypes, "StringDType"):  # numpy 2
+        X = X.astype(np.dtypes.StringDType())
+    model = lambda X: np.array([[0.0, 1.0] if row[0] == "b" else [1.0, 0.0] for row in X.tolist()])
+    assert NICE(model, categorical_features=[0, 1]).fit(X, [0, 1]).explain(X).to_numpy().tolist() == [
+        ["b", "x"],
+        ["a", "y"],
+    ]
+    with pytest.raises(SchemaError, match="column 'x0' is declared numeric but row 0 holds 'a'"):
+        Schema.of(X)

@@ -1,7 +1,7 @@
 """Counterfactual explanations for any classifier on tabular data."""
 
 from nicecf.classifier import from_score
-from nicecf.exceptions import ModelError, NicecfError, NotFittedError, OptionError, SchemaError
+from nicecf.exceptions import DecisionWarning, ModelError, NicecfError, NotFittedError, OptionError, SchemaError
 from nicecf.nice import NICE
 from nicecf.result import Change, Counterfactual, Counterfactuals
 
@@ -10,6 +10,7 @@ __all__ = [
     "Change",
     "Counterfactual",
     "Counterfactuals",
+    "DecisionWarning",
     "ModelError",
     "NicecfError",
     "NotFittedError",

@@ -2,7 +2,8 @@
 
 As in the paper's experiments: one-hot categories, numbers scaled to [-1, 1], hidden layers d/2, d/4, 2 or 4, d/4,
 d/2 with tanh, squared error summed over the inputs. A missing number is the middle of the range and switches on an
-input of its own; a missing category is one more category; a category unseen in training switches none on.
+input of its own; a missing category is one more category; a category unseen in training switches none on. Of a column
+with very many categories the rarer ones share no input: they, too, switch none on.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from nicecf.scorer import RememberedRows
 
 # Training looks at no more rows than this: the error hardly changes past it, the time does.
 _MOST_ROWS = 50_000
+# A column gets no more inputs than this: post codes would make a network that never finishes.
+_MOST_LEVELS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +34,7 @@ class Inputs:
     """Float rows of the package -> inputs of the network."""
 
     is_categorical: Bools
-    n_levels: tuple[int, ...]
+    levels: tuple[Floats, ...]
     low: Floats
     high: Floats
     has_missing: Bools
@@ -41,12 +44,13 @@ class Inputs:
         """Learn ranges, numbers of categories and which columns have missing values."""
         n_features = training.shape[1]
         low, high = np.zeros(n_features), np.ones(n_features)
-        n_levels = np.zeros(n_features, dtype=np.intp)
+        levels = [np.empty(0)] * n_features
         has_missing = np.zeros(n_features, dtype=bool)
         for j in range(n_features):
             column = training[:, j]
             if is_categorical[j]:
-                n_levels[j] = int(column.max(initial=-1.0)) + 1
+                counts = np.bincount(column[column >= 0].astype(np.intp))
+                levels[j] = np.sort(np.argsort(-counts, kind="stable")[:_MOST_LEVELS]).astype(np.float64)
                 has_missing[j] = bool((column < 0).any())
                 continue
             present = column[~np.isnan(column)]
@@ -55,15 +59,15 @@ class Inputs:
                 low[j], high[j] = present.min(), present.max()
             elif len(present):
                 low[j], high[j] = present[0] - 1.0, present[0] + 1.0
-        return cls(is_categorical, tuple(int(n) for n in n_levels), low, high, has_missing)
+        return cls(is_categorical, tuple(levels), low, high, has_missing)
 
     def __call__(self, rows: Floats) -> Floats:
         """The inputs, one line per row."""
         blocks = []
-        for j, n_levels in enumerate(self.n_levels):
+        for j, levels in enumerate(self.levels):
             column = rows[:, j]
             if self.is_categorical[j]:
-                blocks.append((column[:, None] == np.arange(n_levels)[None, :]).astype(np.float64))
+                blocks.append((column[:, None] == levels[None, :]).astype(np.float64))
                 missing = column < 0
             else:
                 missing = np.isnan(column)

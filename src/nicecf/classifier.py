@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -76,8 +76,12 @@ class Classifier:
         ``y``.
         """
         predict_proba = _predict_proba_of(model)
+        if isinstance(classes, (str, bytes, set, frozenset)) or not (classes is None or isinstance(classes, Iterable)):
+            raise OptionError(
+                f"classes={classes!r} does not name the model's columns; pass a list in the order of the columns."
+            )
         own = getattr(model, "classes_", None)
-        if own is not None:
+        if isinstance(own, Iterable):
             names = list(own)
             if any(np.ndim(name) for name in names):
                 raise OptionError(
@@ -103,6 +107,8 @@ class Classifier:
                 f"there is one class only ({listed(names)}), so there is nothing that a decision could change to. "
                 "A counterfactual needs a model, and labels, with at least two classes."
             )
+        if not all(isinstance(name, Hashable) for name in names):
+            raise OptionError(f"classes={listed(names)} cannot all be labels; use strings, numbers or booleans.")
         if len(set(names)) < len(names):
             raise OptionError(f"classes={listed(names)} name a class twice.")
         array = np.empty(len(names), dtype=object)
@@ -129,7 +135,7 @@ class Classifier:
             raise
         except Exception as error:
             raise ModelError(
-                f"the model raised {type(error).__name__} when asked for {n_rows:,} rows: {error} "
+                f"the model raised {type(error).__name__} when asked for {n_rows:,} rows: {_first_line(error)} "
                 "(the original error is above)."
             ) from error
         return self._checked(answer, n_rows)
@@ -214,9 +220,18 @@ def _sorted_labels(y: Objects) -> list[Any]:
         ) from error
 
 
+def _first_line(error: Exception) -> str:
+    """The first line of an error: some libraries append their whole stack."""
+    return next(iter(str(error).splitlines()), "")[:300]
+
+
 def _array(answer: Any) -> Floats:
-    """What a model returned (numpy, pandas, a tensor on the CPU) as floats."""
+    """What a model returned (numpy, pandas, a tensor on the CPU) as floats; masked values as NaN."""
     detach = getattr(answer, "detach", None)
     if callable(detach):
         answer = detach().cpu()
+    if isinstance(answer, np.ma.MaskedArray):
+        answer = answer.filled(np.nan)
+    if np.iscomplexobj(answer):
+        raise TypeError("probabilities cannot be complex numbers")
     return np.asarray(answer, dtype=np.float64)

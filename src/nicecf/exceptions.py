@@ -8,6 +8,8 @@
     ├── ModelError       the model broke its promise, or raised      (also a RuntimeError)
     └── NotFittedError   explain was called before fit               (also scikit-learn's NotFittedError)
 
+    DecisionWarning      the model's predict does not follow its probabilities   (a UserWarning)
+
 A row for which no counterfactual exists is not an error: it is a value, ``found`` is False and
 ``reasons`` says why.
 """
@@ -33,6 +35,10 @@ class SchemaError(NicecfError, ValueError):
 
 class ModelError(NicecfError, RuntimeError):
     """The model raised, or returned something that is not a table of probabilities."""
+
+
+class DecisionWarning(UserWarning):
+    """The model's ``predict`` differs from the class with the highest probability, which is what nicecf explains."""
 
 
 class NotFittedError(NicecfError, _SklearnNotFittedError):

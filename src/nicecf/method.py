@@ -6,6 +6,7 @@ and it is asked about rows and what is wanted of them (`ask`). What it does in b
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter
@@ -16,7 +17,7 @@ import pandas as pd
 
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.classifier import CELLS_PER_CALL, Classifier, decide
-from nicecf.exceptions import ModelError, OptionError, SchemaError, listed, plain
+from nicecf.exceptions import DecisionWarning, ModelError, OptionError, SchemaError, listed, plain
 from nicecf.result import Counterfactuals
 from nicecf.schema import Schema
 from nicecf.scorer import Cost, Scorer
@@ -24,6 +25,10 @@ from nicecf.scorer import Cost, Scorer
 # How far the model may move on a training row between fit and explain: more than rounding on other batch sizes or
 # on a graphics card does, less than any other model would.
 _SAME_MODEL = 1e-4
+
+
+# How many training rows the model's predict is compared on with its probabilities.
+_ROWS_COMPARED = 1000
 
 
 class Method(Protocol):
@@ -114,22 +119,42 @@ def learn(
     codes = None if labels is None else classifier.codes(labels)
     chunk = max(1, CELLS_PER_CALL // values.shape[1])
     start = perf_counter()
-    probabilities = np.concatenate(
-        [
-            classifier.probabilities(schema.container.rows(X, slice(at, at + chunk)), min(chunk, len(values) - at))
-            for at in range(0, len(values), chunk)
-        ]
-    )
+    # What is handed out later is decoded from floats: so is what is recorded here. The two cannot differ.
+    parts = [values[at : at + chunk] for at in range(0, len(values), chunk)]
+    probabilities = np.concatenate([classifier.probabilities(schema.decode(part), len(part)) for part in parts])
     seconds = perf_counter() - start
+    _warn_if_decided_otherwise(model, schema, values, probabilities, classifier.classes)
     return Training(schema, classifier, values, probabilities, decide(probabilities), codes, seconds)
+
+
+def _warn_if_decided_otherwise(
+    model: Any, schema: Schema, values: Floats, probabilities: Floats, classes: Objects
+) -> None:
+    """Warn of a model whose ``predict`` is not the arg-max of its probabilities, such as one with a threshold."""
+    if not (hasattr(model, "predict_proba") and callable(getattr(model, "predict", None))):
+        return
+    sample = np.unique(np.linspace(0, len(values) - 1, _ROWS_COMPARED).astype(np.intp))
+    predicted = np.ravel(np.asarray(model.predict(schema.decode(values[sample])), dtype=object))
+    highest = np.sort(probabilities[sample], axis=1)
+    is_tie = highest[:, -1] - highest[:, -2] < 1e-9
+    n_differ = int(np.count_nonzero((predicted != classes[decide(probabilities[sample])]) & ~is_tie))
+    if n_differ:
+        warnings.warn(
+            f"the model's predict differs from its highest probability for {n_differ} of {len(sample)} training rows "
+            "looked at (does it have a threshold of its own?). nicecf explains the highest probability: its "
+            "counterfactuals need not change what predict says.",
+            DecisionWarning,
+            stacklevel=4,
+        )
 
 
 def measure(training: Training, witnesses: Witnesses) -> Cost:
     """What a call of the model costs, and a row in it: by one more call, for the witnesses."""
     table = training.schema.decode(witnesses.values)
     start = perf_counter()
-    training.classifier.probabilities(table, len(witnesses.values))
+    probabilities = training.classifier.probabilities(table, len(witnesses.values))
     call = perf_counter() - start
+    witnesses.check(probabilities, training.classifier.classes)
     return Cost(call, max(training.seconds - call, 0.1 * training.seconds) / len(training.values))
 
 
@@ -180,6 +205,8 @@ def _targets(target_class: Any, classes: Objects, n_rows: int) -> Bools:
     """The classes named for each row, shape (rows, classes); a row of False means any other class than its own."""
     position_of = {label: position for position, label in enumerate(classes)}
     targets = np.zeros((n_rows, len(classes)), dtype=bool)
+    if isinstance(target_class, np.ndarray) and target_class.ndim == 0:
+        target_class = target_class.item()
     if isinstance(target_class, str) and target_class == "other":
         return targets
     if isinstance(target_class, (list, tuple, set, frozenset)):
@@ -201,8 +228,14 @@ def _targets_by_row(target_class: Any, position_of: dict[Any, int], targets: Boo
             "For several classes that will all do, pass a list."
         )
     for row, label in enumerate(labels):
-        if not (isinstance(label, str) and label == "other" and label not in position_of):
-            targets[row, _class(label, position_of, f"target_class of row {row}")] = True
+        if isinstance(label, str) and label == "other":
+            if label in position_of:
+                raise OptionError(
+                    f"target_class of row {row}='other' could be the class of that name or any other class. Explain "
+                    "these rows apart: ['other'] names the class, 'other' means any other."
+                )
+            continue
+        targets[row, _class(label, position_of, f"target_class of row {row}")] = True
     return targets
 
 

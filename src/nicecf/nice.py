@@ -116,7 +116,7 @@ class NICE(BaseEstimator):
         # Nothing is set before all is learned: a fit that fails leaves the explainer as it was.
         self._learned = learned
         self.classes_ = _label_array(training.classifier.classes)
-        self.feature_names_in_ = np.array(training.schema.names, dtype=object)
+        self.feature_names_in_ = _label_array(training.schema.names)
         self.n_features_in_ = len(training.schema.names)
         return self
 
@@ -125,6 +125,7 @@ class NICE(BaseEstimator):
 
         ``target_class``: ``"other"``, any class but the one the model gives the row; a label; a list of labels that
         will all do; or an array with one label per row. A row that is in the target already comes back unchanged.
+        (Should a class really be called "other", ``["other"]`` names it.)
 
         The same input gives the same answer, a batch the same as its rows one by one, and threads may share one
         explainer.
@@ -208,9 +209,9 @@ class NICE(BaseEstimator):
         if self.random_state is not None and (
             isinstance(self.random_state, bool)
             or not isinstance(self.random_state, (int, np.integer))
-            or self.random_state < 0
+            or not 0 <= self.random_state < 2**32
         ):
-            raise OptionError(f"random_state must be an integer from 0, or None, got {self.random_state!r}.")
+            raise OptionError(f"random_state must be an integer in [0, 2**32), or None, got {self.random_state!r}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +293,11 @@ def _choose(option: str, value: object, choices: tuple[str, ...], *, or_function
     raise OptionError(f"{option}={value!r} is not known; {allowed}{last}.{hint}")
 
 
-def _label_array(classes: Objects) -> Any:
-    """Labels as scikit-learn holds them: an array of their own dtype."""
-    array = np.array(list(classes))
-    return array if [plain(label) for label in array] == list(classes) else classes
+def _label_array(labels: Iterable[Any]) -> Any:
+    """Labels as scikit-learn holds them: an array of their own dtype, where numpy has one for them."""
+    labels = list(labels)
+    objects = np.empty(len(labels), dtype=object)
+    objects[:] = labels
+    if len({type(label) for label in labels}) > 1 or not isinstance(labels[0], (str, bool, int, float)):
+        return objects
+    return objects if isinstance(labels[0], str) else np.array(labels)

@@ -113,12 +113,18 @@ class Counterfactuals:
                 raise IndexError(f"row {rows} is not there: {len(self)} rows were explained.")
             return Counterfactual(self._take(np.array([rows % len(self)])))
         try:
-            places = np.arange(len(self))[rows if isinstance(rows, slice) else np.asarray(rows)]
-        except IndexError as error:
-            raise OptionError(
-                f"cfs[...] takes a position, a slice, a mask of {len(self)} rows or a list of positions: {error}."
-            ) from error
-        return self._take(np.atleast_1d(places))
+            chosen = rows if isinstance(rows, slice) else np.asarray(rows)
+            if isinstance(chosen, np.ndarray) and not chosen.size:
+                chosen = chosen.astype(np.intp)
+            places = np.arange(len(self))[chosen]
+        except (IndexError, TypeError, ValueError) as error:
+            raise OptionError(self._how_to_choose(str(error))) from error
+        if places.ndim != 1:
+            raise OptionError(self._how_to_choose(f"got {rows!r}"))
+        return self._take(places)
+
+    def _how_to_choose(self, wrong: str) -> str:
+        return f"cfs[...] takes a position, a slice, a mask of {len(self)} rows or a list of positions: {wrong}."
 
     def _take(self, rows: Ints) -> Counterfactuals:
         return replace(
@@ -179,6 +185,8 @@ class Counterfactuals:
         before, after = np.empty(len(row), dtype=object), np.empty(len(row), dtype=object)
         for j, position in enumerate(self._schema.positions(self._X)):
             here = np.flatnonzero(steps.feature == j)
+            if not len(here):
+                continue
             before[here] = container.objects(container.column(self._X, position), row[here])
             after[here] = container.objects(container.column(self._table, position), row[here])
         names = np.empty(len(self._schema.names), dtype=object)

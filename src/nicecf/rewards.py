@@ -18,7 +18,7 @@ class Round:
 
     A hybrid is the ``previous`` one of its walk with one more value of the donor. ``score`` is the highest wanted
     probability less the highest unwanted one, so it grows towards the target. ``error`` and ``previous_error`` (how
-    implausible the rows are) are None unless the reward asks for them.
+    implausible the rows are) are None unless the reward asks for them. All arrays are read-only.
     """
 
     features: Ints
@@ -29,6 +29,12 @@ class Round:
     step_distance: Floats
     error: Floats | None = None
     previous_error: Floats | None = None
+
+    def __post_init__(self) -> None:
+        """Protect the walk from a reward that writes into what it is shown."""
+        for array in vars(self).values():
+            if array is not None:
+                array.setflags(write=False)
 
 
 class Reward(Protocol):
@@ -85,7 +91,11 @@ def needs_plausibility(reward: Callable[[Round], Floats] | None) -> bool:
 
 def checked(reward: Callable[[Round], Floats], round: Round) -> Floats:
     """The rewards of a round; OptionError where a custom reward did not return one number per hybrid."""
-    values = np.asarray(reward(round), dtype=np.float64)
+    returned = reward(round)
+    try:
+        values = np.asarray(returned, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.full(len(round.score), np.nan)
     if values.shape != round.score.shape or np.isnan(values).any():
         what = "NaN" if values.shape == round.score.shape else f"shape {values.shape}"
         raise OptionError(

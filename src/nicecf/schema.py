@@ -23,6 +23,9 @@ from nicecf.tables.numpy_arrays import NumpyArrays
 
 MISSING_CATEGORY = -1.0
 
+# Squares and sums of larger numbers overflow.
+_LARGEST_NUMBER = 1e150
+
 
 def differs(rows: Floats, others: Floats) -> Bools:
     """Where two encoded arrays hold different values; two missing values do not differ.
@@ -43,6 +46,7 @@ class Column:
     levels: tuple[Any, ...] = ()
     # How an object column marks a missing cell (None, nan, NA): models tell them apart.
     missing: Any = np.nan
+    has_missing: bool = False
     code_of: Mapping[Any, int] = field(default_factory=dict, repr=False)
     native_levels: Any = field(default=None, repr=False)
 
@@ -120,8 +124,9 @@ class Schema:
 
     def decode(self, values: Floats) -> Table:
         """Float rows as a table like the one that ``fit`` got."""
+        values = np.array(values, order="F")  # a copy: what the model does with its table stays there
         columns = [self._write(column, values[:, j]) for j, column in enumerate(self.columns)]
-        return self.container.assemble(columns, self.names, self.empty if self._is_array else None)
+        return self.container.assemble(columns, self.empty, None)
 
     def restore(self, X: Table, rows: Floats, values: Floats, found: Bools) -> Table:
         """A copy of ``X``, whose encoded form is ``rows``, with the cells that differ in ``values`` replaced.
@@ -139,7 +144,7 @@ class Schema:
                 columns[position] = container.overlay(
                     cells, changed[:, j], self._write_like(self.columns[j], shown, cells)
                 )
-        table = container.assemble(columns, container.names(X), X)
+        table = container.assemble(columns, X, X)
         return table if found.all() else container.blank(table, ~found)
 
     @property
@@ -188,6 +193,8 @@ def _check_shape(n_rows: int, names: Sequence[Hashable]) -> None:
         raise SchemaError("X has no columns; it needs at least one feature.")
     if n_rows == 0:
         raise SchemaError("X has no rows; it needs at least one.")
+    if any(name != name for name in names):
+        raise SchemaError("a column of X has no name (NaN). Name all columns.")
     if len(set(names)) < len(names):
         twice = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
         raise SchemaError(f"X has more than one column called {listed(twice)}; column names must be unique.")
@@ -204,7 +211,13 @@ def _chosen(categorical_features: Any, names: list[Hashable], container: Contain
         )
     if categorical_features is None:
         raise OptionError("categorical_features=None is not known; pass 'auto', or [] for none.")
-    asked = [plain(one) for one in categorical_features]
+    try:
+        asked = [plain(one) for one in categorical_features]
+    except TypeError:
+        raise OptionError(
+            f"categorical_features={categorical_features!r} is not known; pass 'auto', or a list of column names, "
+            "positions or booleans."
+        ) from None
     if asked and all(isinstance(one, bool) for one in asked):
         if len(asked) != len(names):
             raise OptionError(f"categorical_features is a mask of {len(asked)} columns, but X has {len(names)}.")
@@ -228,7 +241,7 @@ def _position(one: object, names: list[Hashable], container: Container) -> int:
 
 
 def _fit_categories(container: Container, cells: Cells, name: Hashable) -> tuple[Column, Floats]:
-    codes, levels = container.factorize(cells)
+    codes, levels = container.factorize(cells, name)
     prototype = container.prototype(cells)
     column = Column(
         name,
@@ -236,6 +249,7 @@ def _fit_categories(container: Container, cells: Cells, name: Hashable) -> tuple
         prototype,
         tuple(levels),
         _missing_marker(cells, codes, name),
+        bool((codes < 0).any()),
         {level: code for code, level in enumerate(levels)},
         container.native_levels(levels, prototype),
     )
@@ -243,7 +257,8 @@ def _fit_categories(container: Container, cells: Cells, name: Hashable) -> tuple
 
 
 def _read_categories(container: Container, cells: Cells, column: Column) -> tuple[Column, Floats]:
-    codes, values = container.factorize(cells)
+    codes, values = container.factorize(cells, column.name)
+    column = _with_marker(cells, codes, column)
     seen = np.unique(codes[codes >= 0])
     unseen = [values[code] for code in seen if values[code] not in column.code_of]
     if unseen:
@@ -291,10 +306,25 @@ def _missing_marker(cells: Cells, codes: Any, name: Hashable) -> Any:
     return markers[0]
 
 
+def _with_marker(cells: Cells, codes: Any, column: Column) -> Column:
+    """The column with the marker that the rows to explain use, if training had none; SchemaError if it had another."""
+    if column.prototype.dtype != np.dtype(object) or not (codes < 0).any():
+        return column
+    marker = np.asarray(cells, dtype=object)[codes < 0][0]
+    if not column.has_missing:
+        return replace(column, missing=marker, has_missing=True)
+    if type(marker) is not type(column.missing):
+        raise SchemaError(
+            f"column {column.name!r} marks missing values by {marker!r}, but did by {column.missing!r} when fit saw "
+            "it; a model may tell them apart. Convert it as it was for the training data."
+        )
+    return column
+
+
 def _check_still_numeric(container: Container, cells: Cells, name: Hashable) -> None:
     is_object = pd.api.types.is_object_dtype(cells.dtype)  # read cell by cell, with the row named that is no number
-    is_bool = str(cells.dtype).lower().startswith("bool")
-    if container.kind(cells, name) == "category" and not is_object and not is_bool:
+    is_bool_or_empty = str(cells.dtype).lower().startswith(("bool", "null"))
+    if container.kind(cells, name) == "category" and not is_object and not is_bool_or_empty:
         raise SchemaError(
             f"column {name!r} was numeric when fit saw it, but has dtype {cells.dtype} now. "
             "Convert it to a number, as it was for the training data."
@@ -302,11 +332,11 @@ def _check_still_numeric(container: Container, cells: Cells, name: Hashable) -> 
 
 
 def _finite(values: Floats, name: Hashable) -> Floats:
-    infinite = np.isinf(values)
+    infinite = np.abs(values) > _LARGEST_NUMBER
     if infinite.any():
         raise SchemaError(
-            f"column {name!r} holds an infinite value (row {int(np.argmax(infinite))}). Distances need finite numbers: "
-            "replace it by a missing value or by a bound."
+            f"column {name!r} holds an infinite value, or one beyond 1e150 (row {int(np.argmax(infinite))}). Distances "
+            "need finite numbers: replace it by a missing value or by a bound."
         )
     return values
 

@@ -43,7 +43,7 @@ class RememberedRows:
     asked for again.
     """
 
-    _most = 2**18
+    _most_cells = 2**22  # 32 MB of rows, and as much again for the table of where they are
 
     def __init__(self, function: Callable[[Floats], Floats], *, width: int) -> None:
         self._function = function
@@ -61,7 +61,7 @@ class RememberedRows:
         if unknown:
             self._learn(rows[unknown], look_ahead)
         answers = self._answers[[self._place[key] for key in keys]]
-        if len(self._place) > self._most:
+        if len(self._place) * rows.shape[1] > self._most_cells:
             self._place.clear()
             self._answers = self._answers[:0]
         return answers

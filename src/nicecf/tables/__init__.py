@@ -38,7 +38,7 @@ class Container(Protocol):
     def numbers(self, cells: Cells, name: Hashable) -> Floats:
         """The cells as floats, missing as NaN; may share memory with the caller's table."""
 
-    def factorize(self, cells: Cells) -> tuple[Ints, list[Any]]:
+    def factorize(self, cells: Cells, name: Hashable) -> tuple[Ints, list[Any]]:
         """The cells as codes into their distinct values, missing as -1."""
 
     def native_levels(self, levels: Sequence[Any], like: Cells) -> Any:
@@ -56,8 +56,8 @@ class Container(Protocol):
     def labels(self, X: Table) -> pd.Index[Any]:
         """What people call the rows: the index of a frame that has one, else positions."""
 
-    def assemble(self, columns: list[Cells], names: list[Hashable], like: Table | None) -> Table:
-        """Columns as a table; with ``like``, it has that table's index and types."""
+    def assemble(self, columns: list[Cells], header: Table, index: Table | None) -> Table:
+        """Columns as a table with the names (or, of an array, the dtype) of ``header`` and the index of ``index``."""
 
     def prototype(self, cells: Cells) -> Cells:
         """A stand-in for the column: its dtype and its way to mark missing, without its cells."""
@@ -73,6 +73,9 @@ def container_of(X: Table) -> Container:
     """The adapter for a table, or a SchemaError that says what to pass instead."""
     if isinstance(X, pd.DataFrame):
         return PandasFrames()
+    if isinstance(X, (np.matrix, np.ma.MaskedArray)):
+        advice = "np.asarray(X)" if isinstance(X, np.matrix) else "X.filled(np.nan), so that masked cells are missing"
+        raise SchemaError(f"X is a numpy {type(X).__name__}, which behaves unlike an array. Pass {advice}.")
     if isinstance(X, np.ndarray):
         if X.ndim == 2:
             return NumpyArrays()

@@ -16,7 +16,7 @@ from nicecf.exceptions import SchemaError, plain
 Kind: TypeAlias = Literal["number", "category", "numbers as objects"]
 
 # Beyond this, float64 no longer holds every integer, and a value could come back changed.
-_LARGEST_EXACT_INTEGER = 2**53
+LARGEST_EXACT_INTEGER = 2**53
 
 _CATEGORY_LIKE = {"string", "boolean", "mixed", "mixed-integer", "empty", "bytes", "categorical"}
 _NUMBERS_AS_OBJECTS = {"integer", "floating", "mixed-integer-float", "decimal"}
@@ -43,9 +43,9 @@ def refusal(name: Hashable, dtype: object, inferred: str = "") -> str:
 
 def refuse_large_integers(low: Any, high: Any, name: Hashable) -> None:
     """Raise SchemaError for a column with integers that float64 cannot hold."""
-    if pd.isna(low) or max(abs(int(low)), abs(int(high))) <= _LARGEST_EXACT_INTEGER:
+    if pd.isna(low) or max(abs(int(low)), abs(int(high))) <= LARGEST_EXACT_INTEGER:
         return
-    worst = low if abs(int(low)) > _LARGEST_EXACT_INTEGER else high
+    worst = low if abs(int(low)) > LARGEST_EXACT_INTEGER else high
     raise SchemaError(
         f"column {name!r} holds {int(worst)}, an integer that a float cannot hold exactly (the limit is 2**53). "
         "If it is an identifier, drop it or name it in categorical_features; otherwise rescale it."
@@ -58,6 +58,8 @@ def floats_of_objects(values: Objects, name: Hashable) -> Floats:
     for position, value in enumerate(values):
         if isinstance(value, (Real, Decimal, np.bool_)):
             floats[position] = float(value)
+            if abs(floats[position]) > LARGEST_EXACT_INTEGER and floats[position] != value:
+                refuse_large_integers(value, value, name)
         elif not pd.api.types.is_scalar(value) or not pd.isna(value):
             raise SchemaError(
                 f"column {name!r} is declared numeric but row {position} holds {value!r}. "
@@ -66,13 +68,13 @@ def floats_of_objects(values: Objects, name: Hashable) -> Floats:
     return floats
 
 
-def factorize(cells: Any) -> tuple[Ints, Any]:
+def factorize(cells: Any, name: Hashable) -> tuple[Ints, Any]:
     """Cells as codes into their distinct values, missing as -1."""
     try:
         codes, levels = pd.factorize(cells, use_na_sentinel=True)
     except TypeError as error:
         raise SchemaError(
-            f"a categorical column holds a value that cannot be a category ({error}). "
+            f"column {name!r} holds a value that cannot be a category ({error}). "
             "Allowed are strings, numbers, booleans and other hashable values."
         ) from error
     return codes.astype(np.intp, copy=False), levels
@@ -101,8 +103,10 @@ def take_objects(levels: Objects, codes: Ints, missing: Any) -> Objects:
     return taken
 
 
-def held(values: Floats, dtype: np.dtype[Any]) -> Any:
+def held(values: Any, dtype: np.dtype[Any]) -> Any:
     """The values in this dtype if it holds every one of them exactly, else as they are."""
+    if values.dtype == dtype:
+        return values
     if dtype in (np.dtype(object), np.dtype(np.float64)):
         return values.astype(dtype, copy=False)
     with np.errstate(invalid="ignore", over="ignore"):

@@ -40,18 +40,18 @@ class NumpyArrays:
         return "number"
 
     def numbers(self, cells: Objects, name: Hashable) -> Floats:
-        if cells.dtype.kind in "OUS":
+        if cells.dtype.kind in "OUST":
             return shared.floats_of_objects(cells.astype(object), name)
         if cells.dtype.kind in "iu" and len(cells):
             shared.refuse_large_integers(cells.min(), cells.max(), name)
         return cells.astype(np.float64)
 
-    def factorize(self, cells: Objects) -> tuple[Ints, list[Any]]:
-        codes, levels = shared.factorize(cells.astype(object) if cells.dtype.kind in "US" else cells)
+    def factorize(self, cells: Objects, name: Hashable) -> tuple[Ints, list[Any]]:
+        codes, levels = shared.factorize(cells.astype(object) if cells.dtype.kind in "UST" else cells, name)
         return codes, list(levels)
 
     def native_levels(self, levels: Sequence[Any], like: Objects) -> Objects:
-        return shared.array_of(levels, np.dtype(object) if like.dtype.kind in "US" else like.dtype)
+        return shared.array_of(levels, np.dtype(object) if like.dtype.kind in "UST" else like.dtype)
 
     def write_numbers(self, values: Floats, like: Objects) -> Any:
         return values  # ``assemble`` gives the whole array its dtype
@@ -69,14 +69,16 @@ class NumpyArrays:
     def labels(self, X: Objects) -> pd.Index[Any]:
         return pd.RangeIndex(len(X))
 
-    def assemble(self, columns: list[Objects], names: list[Hashable], like: Table | None) -> Objects:
-        dtype = np.dtype(object) if like is None else like.dtype
+    def assemble(self, columns: list[Any], header: Objects, index: Table | None) -> Any:
+        dtype = header.dtype
         if dtype.kind in "biuf":
-            return shared.held(np.column_stack(columns).astype(np.float64, copy=False), dtype)
+            # Column by column: an array of floats would round the integers that only a category can hold.
+            fitted = [shared.held(column, dtype) for column in columns]
+            return np.column_stack(fitted if all(c.dtype == dtype for c in fitted) else columns)
         table = np.empty((len(columns[0]), len(columns)), dtype=object)
         for position, column in enumerate(columns):
             table[:, position] = column
-        return table.astype(dtype.type) if dtype.kind in "US" else table
+        return table.astype(dtype.type) if dtype.kind in "US" else table.astype(dtype)
 
     def prototype(self, cells: Objects) -> Objects:
         return cells[:0].copy()
@@ -88,7 +90,12 @@ class NumpyArrays:
         merged[where] = replacement[where]
         return merged
 
-    def blank(self, X: Objects, rows: Bools) -> Objects:
-        blanked = X.astype(float if X.dtype.kind in "biu" else object if X.dtype.kind in "US" else X.dtype)
+    def blank(self, X: Objects, rows: Bools) -> Any:
+        if X.dtype.kind == "f":
+            blanked: Any = X.copy()
+        elif X.dtype.kind in "biu" and np.array_equal(X.astype(np.float64), X):
+            blanked = X.astype(np.float64)
+        else:
+            blanked = X.astype(object)  # text, and integers that a float would round
         blanked[rows] = np.nan
         return blanked

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf._typing import Bools, Floats, Ints, Objects
+from nicecf.exceptions import SchemaError
 from nicecf.tables import cells as shared
 from nicecf.tables.cells import Kind
 
@@ -43,18 +44,21 @@ class PandasFrames:
 
     def numbers(self, cells: pd.Series[Any], name: Hashable) -> Floats:
         dtype = cells.dtype
-        if isinstance(dtype, pd.CategoricalDtype) or not (
-            pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)
-        ):
+        if isinstance(dtype, pd.CategoricalDtype):
+            raise SchemaError(
+                f"column {name!r} has dtype category but is not named in categorical_features. Name it there, or "
+                "convert it to numbers if that is what it holds."
+            )
+        if not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
             return shared.floats_of_objects(cells.to_numpy(dtype=object), name)
         if pd.api.types.is_integer_dtype(dtype) and len(cells):
             shared.refuse_large_integers(cells.min(), cells.max(), name)
         return cells.to_numpy(dtype=np.float64, na_value=np.nan)
 
-    def factorize(self, cells: pd.Series[Any]) -> tuple[Ints, list[Any]]:
+    def factorize(self, cells: pd.Series[Any], name: Hashable) -> tuple[Ints, list[Any]]:
         if isinstance(cells.dtype, pd.CategoricalDtype):
             return cells.cat.codes.to_numpy(dtype=np.intp), list(cells.cat.categories)
-        codes, levels = shared.factorize(cells)
+        codes, levels = shared.factorize(cells, name)
         return codes, list(levels)
 
     def native_levels(self, levels: Sequence[Any], like: pd.Series[Any]) -> Any:
@@ -93,11 +97,11 @@ class PandasFrames:
     def labels(self, X: pd.DataFrame) -> pd.Index[Any]:
         return X.index
 
-    def assemble(self, columns: list[Any], names: list[Hashable], like: pd.DataFrame | None) -> pd.DataFrame:
+    def assemble(self, columns: list[Any], header: pd.DataFrame, index: pd.DataFrame | None) -> pd.DataFrame:
         frame = pd.DataFrame({at: _as_given(column) for at, column in enumerate(columns)}, copy=False)
-        frame.columns = pd.Index(names) if like is None else like.columns
-        if like is not None:
-            frame.index = like.index
+        frame.columns = header.columns
+        if index is not None:
+            frame.index = index.index
         return frame
 
     def prototype(self, cells: pd.Series[Any]) -> pd.Series[Any]:
@@ -111,12 +115,20 @@ class PandasFrames:
         return merged
 
     def blank(self, X: pd.DataFrame, rows: Bools) -> pd.DataFrame:
-        return X.where(np.broadcast_to(~rows[:, None], X.shape))
+        # pandas would make floats of integers, and round those that a float cannot hold.
+        exact = {at: "Int64" for at, dtype in enumerate(X.dtypes) if dtype.kind in "iu" and _is_large(X.iloc[:, at])}
+        positions = X.set_axis(range(X.shape[1]), axis=1).astype(exact)
+        return positions.where(np.broadcast_to(~rows[:, None], X.shape)).set_axis(X.columns, axis=1)
+
+
+def _is_large(cells: pd.Series[Any]) -> bool:
+    return len(cells) > 0 and max(abs(int(cells.min())), abs(int(cells.max()))) > shared.LARGEST_EXACT_INTEGER
 
 
 def _as_given(column: Any) -> Any:
-    """A column that a DataFrame takes as it is: it would read an array of Python strings as its own string dtype."""
-    if isinstance(column, pd.Series):
-        return column.array
-    is_objects = isinstance(column, np.ndarray) and column.dtype == np.dtype(object)
-    return pd.Series(column, dtype=object, copy=False) if is_objects else column
+    """A column that a DataFrame takes as it is: it would read Python strings as its own string dtype."""
+    return (
+        pd.Series(np.asarray(column), dtype=object, copy=False)
+        if column.dtype == np.dtype(object)
+        else (column.array if isinstance(column, pd.Series) else column)
+    )

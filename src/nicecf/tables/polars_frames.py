@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf._typing import Bools, Cells, Floats, Ints, Objects, Table
+from nicecf.exceptions import SchemaError
 from nicecf.tables import cells as shared
 from nicecf.tables.cells import Kind
 
@@ -44,17 +45,22 @@ class PolarsFrames:
 
     def numbers(self, cells: Cells, name: Hashable) -> Floats:
         pl = _polars()
-        if not (cells.dtype.is_numeric() or cells.dtype == pl.Boolean):
+        if not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.Null)):
             return shared.floats_of_objects(np.array(cells.to_list(), dtype=object), name)
         if cells.dtype.is_integer() and len(cells) > cells.null_count():
             shared.refuse_large_integers(cells.min(), cells.max(), name)
+        if cells.dtype.is_float() and cells.null_count() and cells.is_nan().any():
+            raise SchemaError(
+                f"column {name!r} marks missing values in two ways, by null and by NaN; a model may tell them apart. "
+                "Use one: .fill_nan(None)."
+            )
         return cells.cast(pl.Float64).to_numpy()
 
-    def factorize(self, cells: Cells) -> tuple[Ints, list[Any]]:
+    def factorize(self, cells: Cells, name: Hashable) -> tuple[Ints, list[Any]]:
         pl = _polars()
         if cells.dtype in (pl.Categorical, pl.Enum):
             cells = cells.cast(pl.String)
-        codes, levels = shared.factorize(np.array([*cells.to_list(), None], dtype=object)[:-1])
+        codes, levels = shared.factorize(np.array([*cells.to_list(), None], dtype=object)[:-1], name)
         return codes, list(levels)
 
     def native_levels(self, levels: Sequence[Any], like: Cells) -> Any:
@@ -64,13 +70,14 @@ class PolarsFrames:
             own = dtype.categories.to_list()
             unseen = [level for level in levels if level not in set(own)]
             dtype = pl.Enum([*own, *unseen]) if unseen else dtype
-        return pl.Series(list(levels), dtype=dtype, strict=False)
+        written = pl.Series(list(levels), dtype=dtype, strict=False)
+        return pl.Series(list(levels)) if written.null_count() else written  # the dtype cannot hold them all
 
     def write_numbers(self, values: Floats, like: Cells) -> Cells:
         pl = _polars()
-        # A float column may mark missing by null or by NaN: keep to the one it uses.
-        plain = pl.Series(values, nan_to_null=not like.dtype.is_float() or like.null_count() > 0)
-        if like.dtype == pl.Float64:
+        # A float column may mark missing by NaN instead of null: keep to the way it uses.
+        plain = pl.Series(values, nan_to_null=not (like.dtype.is_float() and like.is_nan().any()))
+        if like.dtype in (pl.Float64, pl.Null):
             return plain
         written = plain.cast(like.dtype, strict=False)
         exact = np.array_equal(written.cast(pl.Float64).to_numpy(), values, equal_nan=True)
@@ -89,12 +96,14 @@ class PolarsFrames:
     def labels(self, X: Table) -> pd.Index[Any]:
         return pd.RangeIndex(X.height)
 
-    def assemble(self, columns: list[Cells], names: list[Hashable], like: Table | None) -> Table:
+    def assemble(self, columns: list[Cells], header: Table, index: Table | None) -> Table:
         pl = _polars()
-        return pl.DataFrame([c.alias(str(name)) for c, name in zip(columns, names, strict=True)])
+        return pl.DataFrame([c.alias(name) for c, name in zip(columns, header.columns, strict=True)])
 
     def prototype(self, cells: Cells) -> Cells:
-        return cells.filter(cells.is_null()).head(1)
+        pl = _polars()
+        is_nan = cells.dtype.is_float() and cells.is_nan().any()
+        return pl.Series([float("nan")] if is_nan else [], dtype=cells.dtype)
 
     def overlay(self, cells: Cells, where: Bools, replacement: Cells) -> Cells:
         return replacement
