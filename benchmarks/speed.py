@@ -138,6 +138,11 @@ class Measured:
         """Ours, all rows in one call: ms per row."""
         return 1000 * float(np.median(self.batch.total)) / self.n_batch
 
+    @property
+    def batch_ratio(self) -> float:
+        """How many times faster the batch is; it is a mean over rows, so NICEx's mean is what it compares with."""
+        return self.peer_mean_ms / self.batch_ms
+
 
 def fitted_models(problem: Problem, rows: np.ndarray) -> dict[str, Any]:
     """The two models of the benchmark, each behind a one-hot encoder."""
@@ -272,7 +277,7 @@ def time_table(all_measured: list[Measured]) -> str:
             f"{m.peer_ms / m.single_ms:.1f}x",
             f"{m.peer_ms / m.one_call_ms:.1f}x",
             short(m.batch_ms),
-            f"{m.peer_ms / m.batch_ms:,.0f}x",
+            f"{m.batch_ratio:,.0f}x",
             m.batch.shares(),
         )
         for m in all_measured
@@ -350,7 +355,7 @@ def target_table(all_measured: list[Measured]) -> tuple[str, bool]:
     for m in all_measured:
         at_most = m.peer_ms / m.one_call_ms
         compared = [
-            (f"{m.n_batch:,} rows", m.peer_ms / m.batch_ms, BATCH_TARGETS[m.model].get(m.variant), np.inf),
+            (f"{m.n_batch:,} rows", m.batch_ratio, BATCH_TARGETS[m.model].get(m.variant), np.inf),
             ("1 row", m.peer_ms / m.single_ms, ONE_ROW_TARGET, at_most),
         ]
         for what, ratio, target, limit in compared:
@@ -417,8 +422,9 @@ def main() -> int:
             )
     report.say("## Time\n\n" + time_table(all_measured))
     report.say(
-        "NICEx and 1 row: the median over the rows explained one by one (the mean is higher where walks differ in "
-        "length). At most: the ratio if explaining a row took no longer than one call of the model for it. "
+        "NICEx and 1 row: medians over the rows explained one by one, compared with each other; the call for all rows "
+        "is compared with the mean of NICEx, being a mean itself. At most: the ratio if explaining a row took no "
+        "longer than one call of the model for it. "
         "Outside the model: the share of time in one call for all rows that is spent outside predict_proba "
         "(and outside the error function, whose share is named)."
     )
