@@ -285,5 +285,5 @@ def test_the_cost_of_a_model_is_measured(monkeypatch):
     nice = NICE(lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]])).fit(np.eye(10), [1] + [0] * 9)
     cost = nice._learned.cost
     assert (cost.call, cost.row) == (2.0, 0.1)
-    assert cost.rows_worth_a_call == 19
+    assert cost.rows_worth_a_call == 20
     assert scorer.Cost(call=0.001, row=1e-6).rows_worth_a_call == 0

@@ -33,7 +33,7 @@ class Cost:
         >>> Cost(call=0.022, row=0.0001).rows_worth_a_call
         200
         """
-        return int(min(max(self.call - _LOOKING_AHEAD, 0.0) / max(self.row, 1e-9), 1000))
+        return round(min(max(self.call - _LOOKING_AHEAD, 0.0) / max(self.row, 1e-9), 1000))
 
 
 class RememberedRows:
