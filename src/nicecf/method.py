@@ -117,7 +117,8 @@ def learn(
         )
     classifier = Classifier.of(model, classes=classes, y=labels)
     codes = None if labels is None else classifier.codes(labels)
-    chunk = max(1, CELLS_PER_CALL // values.shape[1])
+    # An eighth at a time: what the model is handed is a copy, and the table should not be held twice for it.
+    chunk = max(1, min(max(1000, len(values) // 8), CELLS_PER_CALL // values.shape[1]))
     start = perf_counter()
     # What is handed out later is decoded from floats: so is what is recorded here. The two cannot differ.
     parts = [values[at : at + chunk] for at in range(0, len(values), chunk)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,29 +58,27 @@ class RememberedRows:
         wanted next.
         """
         keys = _keys(rows)
-        unknown = [position for position, key in enumerate(keys) if key not in self._place]
-        if unknown:
-            self._learn(rows[unknown], look_ahead)
+        new = {key: position for position, key in enumerate(keys) if key not in self._place}
+        if new and look_ahead is not None and len(ahead := look_ahead()):
+            # A row that nobody may ever want must not be what fails: then ask again without.
+            with suppress(ModelError):
+                both = np.concatenate([rows, ahead])
+                self._learn(both, {key: at for at, key in enumerate(_keys(both)) if key not in self._place})
+                new = {}
+        if new:
+            self._learn(rows, new)
         answers = self._answers[[self._place[key] for key in keys]]
         if len(self._place) * rows.shape[1] > self._most_cells:
             self._place.clear()
             self._answers = self._answers[:0]
         return answers
 
-    def _learn(self, rows: Floats, look_ahead: LookAhead | None) -> None:
-        if look_ahead is not None and len(ahead := look_ahead()):
-            try:
-                return self._learn(np.concatenate([rows, ahead]), None)
-            except ModelError:
-                pass  # a row that nobody may ever want must not be what fails: ask again without
-        first: dict[bytes, int] = {}
-        for position, key in enumerate(_keys(rows)):
-            if key not in self._place:
-                first.setdefault(key, position)
-        chosen = rows[list(first.values())]
+    def _learn(self, rows: Floats, new: dict[bytes, int]) -> None:
+        """Ask for the rows at the positions in ``new``, each under its key."""
+        chosen = rows[list(new.values())]
         chunk = max(1, _classifier.CELLS_PER_CALL // rows.shape[1])
         answers = [self._function(chosen[at : at + chunk]) for at in range(0, len(chosen), chunk)]
-        self._place.update(zip(first, range(len(self._answers), len(self._answers) + len(first)), strict=True))
+        self._place.update(zip(new, range(len(self._answers), len(self._answers) + len(new)), strict=True))
         self._answers = np.concatenate([self._answers, *answers])
 
 
@@ -109,6 +108,6 @@ class Scorer:
 
 def _keys(rows: Floats) -> list[bytes]:
     """Rows as bytes; equal rows have equal bytes (adding zero turns -0.0 into 0.0)."""
-    buffer = np.ascontiguousarray(rows + 0.0).tobytes()
+    buffer = (rows + 0.0).tobytes()
     width = rows.shape[1] * rows.itemsize
     return [buffer[at : at + width] for at in range(0, len(buffer), width)]
