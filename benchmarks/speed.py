@@ -349,9 +349,9 @@ def answer_table(all_measured: list[Measured]) -> str:
     return markdown_table(head, rows)
 
 
-def target_table(all_measured: list[Measured]) -> tuple[str, bool]:
-    """The targets, and whether all that can be met are."""
-    rows, all_met = [], True
+def target_table(all_measured: list[Measured]) -> str:
+    """The targets, and whether they are met."""
+    rows = []
     for m in all_measured:
         at_most = m.peer_ms / m.one_call_ms
         compared = [
@@ -365,9 +365,8 @@ def target_table(all_measured: list[Measured]) -> tuple[str, bool]:
             if limit < target:
                 # Both packages ask the model about the row: with its call alone the target is missed.
                 verdict = f"out of reach: the model's call alone allows {limit:.1f}x"
-            all_met &= verdict != "FAIL"
             rows.append((m.model, m.variant, what, f"{target:g}x", f"{ratio:,.1f}x", verdict))
-    return markdown_table(["model", "variant", "what", "target", "measured", ""], rows), all_met
+    return markdown_table(["model", "variant", "what", "target", "measured", ""], rows)
 
 
 def main() -> int:
@@ -436,8 +435,7 @@ def main() -> int:
         for row, reason, numbers in m.verdicts
     ]
     report.say("Each answer that differs:\n\n" + ("\n".join(details) or "none"))
-    targets, _ = target_table(all_measured)
-    report.say("## Targets\n\n" + targets)
+    report.say("## Targets\n\n" + target_table(all_measured))
     report.save()
     assert all(m.invalid_ours == 0 for m in all_measured), "nicecf returned an invalid counterfactual"
     assert all(m.n_batch_differs == 0 for m in all_measured), "nicecf answers a batch otherwise than its rows"
