@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
+from nicecf import NICE
+
 
 @dataclass(frozen=True)
 class HashModel:
@@ -65,6 +67,18 @@ class Problem:
     @property
     def categorical_names(self):
         return [name for name, categorical in zip(self.names, self.is_categorical, strict=True) if categorical]
+
+    def nice(self, optimize, model=None):
+        """The explainer that the problem asks for, not fitted yet."""
+        return NICE(
+            self.model if model is None else model,
+            optimize=optimize,
+            scale=self.scale,
+            justified=self.justified,
+            classes=self.classes,
+            plausibility=self.error,
+            categorical_features=self.is_categorical,
+        )
 
     def frame(self, rows):
         columns = {

@@ -12,19 +12,6 @@ from strategies import as_lists, problems
 VARIANTS = ["none", "sparsity", "proximity", "plausibility"]
 
 
-def explained_by_nicecf(p, optimize, to_table):
-    explainer = NICE(
-        p.model,
-        optimize=optimize,
-        scale=p.scale,
-        justified=p.justified,
-        classes=p.classes,
-        plausibility=p.error,
-        categorical_features=p.is_categorical,
-    )
-    return explainer.fit(to_table(p.rows), p.labels).explain(to_table(p.to_explain), target_class=p.target)
-
-
 def explained_by_the_paper(p, row, optimize):
     return paper.explain(
         row, p.rows, p.labels, p.classes, p.model.probabilities, p.is_categorical, p.target, optimize, p.scale,
@@ -33,7 +20,8 @@ def explained_by_the_paper(p, row, optimize):
 
 
 def assert_equal_to_the_paper(p, optimize, to_table):
-    cfs = explained_by_nicecf(p, optimize, to_table)
+    explainer = p.nice(optimize).fit(to_table(p.rows), p.labels)
+    cfs = explainer.explain(to_table(p.to_explain), target_class=p.target)
     for one, row in zip(cfs, p.to_explain, strict=True):
         expected = explained_by_the_paper(p, row, optimize)
         if expected is None:

@@ -31,16 +31,7 @@ class Counting:
 
 
 def fitted(p, optimize, model=None):
-    nice = NICE(
-        p.model if model is None else model,
-        optimize=optimize,
-        scale=p.scale,
-        justified=p.justified,
-        classes=p.classes,
-        plausibility=p.error,
-        categorical_features=p.is_categorical,
-    )
-    return nice.fit(p.frame(p.rows), p.labels)
+    return p.nice(optimize, model).fit(p.frame(p.rows), p.labels)
 
 
 @pytest.mark.parametrize("optimize", VARIANTS)
