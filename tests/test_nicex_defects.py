@@ -187,6 +187,20 @@ def test_12_a_model_that_changed_since_fit_is_noticed():
         nice.explain(X)
 
 
+def test_12_a_model_that_changed_for_one_row_only_never_passes_it_off_as_its_own_counterfactual():
+    later = []
+
+    def model(X):
+        p = (X[:, 0] >= 1).astype(float)
+        p[(X[:, 0] == 2) & bool(later)] = 0.0
+        return np.column_stack([1 - p, p])
+
+    nice = NICE(model).fit(np.array([[0.0], [1.0], [2.0]]), [0, 1, 1])
+    later.append(True)
+    with pytest.raises(ModelError, match="row 0 has the values of training row 2, but another class now than at fit"):
+        nice.explain(np.array([[2.0]]))
+
+
 def test_13_the_plausibility_reward_is_the_papers_product_and_says_so():
     """Two negative factors make a positive product: kept in the paper's search, and written down."""
     hybrids = Round(
