@@ -255,6 +255,15 @@ def test_a_small_lattice_is_explained_in_one_call(monkeypatch):
         assert calls == expected
 
 
+def test_a_named_target_leaves_one_donor_to_look_ahead_to(monkeypatch):
+    X = np.array([[0.0, 0, 0, 0], [1.0, 1, 1, 1], [0.0, 0, 0, 1]])
+    nice = NICE(lambda X: np.column_stack([1 - X.mean(axis=1), X.mean(axis=1)])).fit(X, [0, 1, 0])
+    looking_ahead(monkeypatch, 14)  # the lattice of one donor, but not half of it for each of two
+    row = np.array([[0.0, 0, 0, 0.25]])
+    assert nice.explain(row, target_class=1).model_calls == 1
+    assert nice.explain(row).model_calls == 2
+
+
 def test_a_model_that_fails_on_a_row_that_nobody_wanted_does_not_fail_the_call(monkeypatch):
     X = np.array([[0.0, 0, 0], [1.0, 1, 1]])
 
