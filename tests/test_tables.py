@@ -91,6 +91,22 @@ def test_a_dtype_is_widened_only_where_it_cannot_hold_the_new_value():
     assert frame.to_numpy().tolist() == [[2.5, 3.0]]
 
 
+@pytest.mark.parametrize("dtype", ["Int64", "Float32", "int32[pyarrow]", "float[pyarrow]", "float32", "int8"])
+def test_a_narrow_column_is_widened_for_the_donors_exact_value(dtype):
+    train = pd.DataFrame({"a": [0.0, 2.1]})
+    model = lambda X: np.column_stack([X["a"] != 2.1, X["a"] == 2.1]).astype(float)
+    frame = NICE(model).fit(train, [0, 1]).explain(pd.DataFrame({"a": [0]}).astype({"a": dtype})).to_frame()
+    assert frame["a"].tolist() == [2.1]
+
+
+@pytest.mark.parametrize("dtype", [pl.Int16, pl.Float32])
+def test_a_narrow_polars_column_is_widened_for_the_donors_exact_value(dtype):
+    train = pl.DataFrame({"a": [0.0, 2.1]})
+    model = lambda X: np.column_stack([X["a"].to_numpy() != 2.1, X["a"].to_numpy() == 2.1]).astype(float)
+    frame = NICE(model).fit(train, [0, 1]).explain(pl.DataFrame({"a": pl.Series([0], dtype=dtype)})).to_frame()
+    assert frame["a"].to_list() == [2.1]
+
+
 def test_categories_are_widened_only_where_needed():
     train = pd.DataFrame({"home": pd.Categorical(["own", "rent", "other"]), "city": pd.Categorical(["x", "y", "x"])})
     model = lambda X: np.column_stack([X["home"] != "rent", X["home"] == "rent"]).astype(float)

@@ -135,15 +135,12 @@ class Schema:
         it cannot hold a new value. Rows that were not found are missing.
         """
         container = self.container
-        changed = differs(rows, values) & found[:, None]
+        changed = differs(rows, values)
         columns: list[Cells] = [container.column(X, position) for position in range(len(self.columns))]
         for j, position in enumerate(self.positions(X)):
             if changed[:, j].any():
-                cells = columns[position]
-                shown = np.where(found, values[:, j], rows[:, j])
-                columns[position] = container.overlay(
-                    cells, changed[:, j], self._write_like(self.columns[j], shown, cells)
-                )
+                written = self._write_like(self.columns[j], values[:, j], columns[position])
+                columns[position] = container.overlay(columns[position], changed[:, j], written)
         table = container.assemble(columns, X, X)
         return table if found.all() else container.blank(table, ~found)
 
