@@ -46,7 +46,7 @@ class Training:
     """What every algorithm knows after ``fit``: encoded rows and what the model and the labels say of them.
 
     ``labels`` and ``decisions`` are positions among the classes; ``labels`` is None when no labels were given.
-    ``seconds`` is what the model took for all rows.
+    ``seconds`` is what the model took for all rows, in ``calls`` calls.
     """
 
     schema: Schema
@@ -56,6 +56,7 @@ class Training:
     decisions: Ints
     labels: Ints | None
     seconds: float
+    calls: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +126,7 @@ def learn(
     probabilities = np.concatenate([classifier.probabilities(schema.decode(part), len(part)) for part in parts])
     seconds = perf_counter() - start
     _warn_if_decided_otherwise(model, schema, values, probabilities, classifier.classes)
-    return Training(schema, classifier, values, probabilities, decide(probabilities), codes, seconds)
+    return Training(schema, classifier, values, probabilities, decide(probabilities), codes, seconds, len(parts))
 
 
 def _warn_if_decided_otherwise(
@@ -156,7 +157,8 @@ def measure(training: Training, witnesses: Witnesses) -> Cost:
     probabilities = training.classifier.probabilities(table, len(witnesses.values))
     call = perf_counter() - start
     witnesses.check(probabilities, training.classifier.classes)
-    return Cost(call, max(training.seconds - call, 0.1 * training.seconds) / len(training.values))
+    in_rows = max(training.seconds - training.calls * call, 0.1 * training.seconds)
+    return Cost(call, in_rows / len(training.values))
 
 
 def ask(

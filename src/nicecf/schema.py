@@ -50,12 +50,6 @@ class Column:
     code_of: Mapping[Any, int] = field(default_factory=dict, repr=False)
     native_levels: Any = field(default=None, repr=False)
 
-    def value(self, encoded: float) -> Any:
-        """One encoded cell as a plain Python value; missing as None."""
-        if self.is_categorical:
-            return None if encoded == MISSING_CATEGORY else plain(self.levels[int(encoded)])
-        return None if np.isnan(encoded) else encoded
-
 
 @dataclass(frozen=True, eq=False)
 class Schema:
@@ -75,7 +69,7 @@ class Schema:
         container = container_of(X)
         names = container.names(X)
         _check_shape(container.n_rows(X), names)
-        chosen = _chosen(categorical_features, names, container)
+        chosen = _chosen(categorical_features, names)
         columns = []
         values = np.empty((container.n_rows(X), len(names)), order="F")
         for position, name in enumerate(names):
@@ -197,7 +191,7 @@ def _check_shape(n_rows: int, names: Sequence[Hashable]) -> None:
         raise SchemaError(f"X has more than one column called {listed(twice)}; column names must be unique.")
 
 
-def _chosen(categorical_features: Any, names: list[Hashable], container: Container) -> Bools | None:
+def _chosen(categorical_features: Any, names: list[Hashable]) -> Bools | None:
     """A mask of the columns that were declared categorical; None where the columns decide."""
     if isinstance(categorical_features, str):
         if categorical_features == "auto":
@@ -221,11 +215,11 @@ def _chosen(categorical_features: Any, names: list[Hashable], container: Contain
         return np.array(asked)
     chosen = np.zeros(len(names), dtype=bool)
     for one in asked:
-        chosen[_position(one, names, container)] = True
+        chosen[_position(one, names)] = True
     return chosen
 
 
-def _position(one: object, names: list[Hashable], container: Container) -> int:
+def _position(one: object, names: list[Hashable]) -> int:
     if one in names:
         return names.index(one)
     if isinstance(one, int) and -len(names) <= one < len(names):
