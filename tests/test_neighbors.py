@@ -10,13 +10,12 @@ from nicecf.neighbors import DonorIndex
 
 
 def brute_force(row, training, groups, wanted, heom):
-    best, nearest = -1, np.inf
-    for position, donor in enumerate(training):
-        if groups[position] >= 0 and wanted[groups[position]]:
-            distance = heom.between(row[None], donor[None])[0]
-            if distance < nearest:
-                best, nearest = position, distance
-    return best, nearest
+    """All donors as (distance, position), nearest first."""
+    return sorted(
+        (heom.between(row[None], donor[None])[0], position)
+        for position, donor in enumerate(training)
+        if groups[position] >= 0 and wanted[groups[position]]
+    )
 
 
 @st.composite
@@ -40,16 +39,18 @@ def searches(draw):
     return values[:n], values[n:], is_categorical, groups, wanted, scale
 
 
-@given(searches(), st.sampled_from([1, 2, 5, 512]))
-def test_the_index_equals_brute_force(search, leaf_size):
+@given(searches(), st.sampled_from([1, 2, 5, 512]), st.sampled_from([1, 2, 3, 20, 100]))
+def test_the_index_equals_brute_force(search, leaf_size, k):
     training, rows, is_categorical, groups, wanted, scale = search
     heom = Heom.of(training, is_categorical, scale)
     index = DonorIndex.of(training.copy(order="F"), groups, wanted.shape[1], heom, leaf_size=leaf_size)
-    places, distances = index.nearest(rows, wanted)
+    places, distances = index.nearest_many(rows, wanted, k=k)
     for i, row in enumerate(rows):
-        expected, nearest = brute_force(row, training, groups, wanted[i], heom)
-        assert (index.positions[places[i]] if places[i] >= 0 else -1) == expected
-        assert distances[i] == nearest
+        expected = brute_force(row, training, groups, wanted[i], heom)[:k]
+        n = len(expected)
+        assert list(zip(distances[i, :n], index.positions[places[i, :n]], strict=True)) == expected
+        assert (places[i, n:] == -1).all()
+        assert np.isinf(distances[i, n:]).all()
 
 
 def test_values_stay_with_their_positions():

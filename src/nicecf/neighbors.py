@@ -80,8 +80,15 @@ class DonorIndex:
 
         On a tie the first in training order.
         """
-        place = np.full(len(rows), -1, dtype=np.intp)
-        best = np.full(len(rows), np.inf)
+        places, distances = self.nearest_many(rows, wanted, k=1)
+        return places[:, 0], distances[:, 0]
+
+    def nearest_many(self, rows: Floats, wanted: Bools, *, k: int) -> tuple[Ints, Floats]:
+        """For each row the ``k`` nearest donors of wanted groups, nearest first, on a tie the first in training order.
+
+        Two arrays of shape (rows, k): places in ``values`` (-1 where there are fewer donors) and distances.
+        """
+        found = _Nearest(len(rows), k)
         for group, leaves in enumerate(self.leaves):
             asking = np.flatnonzero(wanted[:, group])
             n_leaves = len(leaves.starts) - 1
@@ -89,8 +96,8 @@ class DonorIndex:
                 continue
             block = max(1, _CELLS // n_leaves)
             for at in range(0, len(asking), block):
-                self._search(leaves, rows, asking[at : at + block], place, best)
-        return place, best
+                self._search(leaves, rows, asking[at : at + block], found)
+        return found.place, found.distance
 
     def group(self, place: Ints) -> Ints:
         """The group of donors, by their place in ``values``."""
@@ -101,24 +108,24 @@ class DonorIndex:
         groups = np.arange(len(self.leaves))[None, :]
         return self.nearest(rows, (groups != self.group(place)[:, None]) & (place >= 0)[:, None])[0]
 
-    def _search(self, leaves: Leaves, rows: Floats, asking: Ints, place: Ints, best: Floats) -> None:
-        """Improve ``place`` and ``best`` of the rows that ask, by the donors in these leaves."""
+    def _search(self, leaves: Leaves, rows: Floats, asking: Ints, found: _Nearest) -> None:
+        """Improve what the rows that ask have found, by the donors in these leaves."""
         bounds = _distance_to_boxes(self.distance, rows[asking], leaves)
         # The nearest boxes first: they nearly always hold a donor so close that most other boxes are too far.
         for _ in range(min(_CLOSEST_BOXES, bounds.shape[1])):
             closest = bounds.argmin(axis=1)
-            is_near = bounds[np.arange(len(asking)), closest] <= best[asking]
+            is_near = bounds[np.arange(len(asking)), closest] <= found.radius(asking)
             for leaf in np.unique(closest[is_near]):
-                self._visit(leaves, leaf, leaf + 1, rows, asking[is_near & (closest == leaf)], place, best)
+                self._visit(leaves, leaf, leaf + 1, rows, asking[is_near & (closest == leaf)], found)
             bounds[np.arange(len(asking)), closest] = np.inf
         # A box at exactly the best distance may hold an equally near donor that comes first in training.
-        is_left = np.asarray((bounds <= best[asking, None]).any(axis=0))
+        is_left = np.asarray((bounds <= found.radius(asking)[:, None]).any(axis=0))
         for first, last in _runs(is_left, leaves.starts, most=_CELLS_AT_ONCE // max(1, len(asking))):
-            is_near = (bounds[:, first:last] <= best[asking, None]).any(axis=1)
-            self._visit(leaves, first, last, rows, asking[is_near], place, best)
+            is_near = (bounds[:, first:last] <= found.radius(asking)[:, None]).any(axis=1)
+            self._visit(leaves, first, last, rows, asking[is_near], found)
 
     def _visit(
-        self, leaves: Leaves, first_leaf: int, last_leaf: int, rows: Floats, asking: Ints, place: Ints, best: Floats
+        self, leaves: Leaves, first_leaf: int, last_leaf: int, rows: Floats, asking: Ints, found: _Nearest
     ) -> None:
         """Compare rows with all donors in a run of leaves."""
         inside = slice(leaves.starts[first_leaf], leaves.starts[last_leaf])
@@ -130,14 +137,54 @@ class DonorIndex:
             total = np.zeros((len(some), len(donors)))
             for j in range(donors.shape[1]):
                 total += self.distance.feature(j, rows[some, j, None], donors[None, :, j])
-            first = total.argmin(axis=1)
-            found = total[np.arange(len(some)), first]
-            if not in_training_order:  # of several nearest, the first in training
-                first = np.where(total == found[:, None], positions[None, :], _NONE).argmin(axis=1)
-            position = positions[first]
-            better = (found < best[some]) | ((found == best[some]) & (position < self.positions[place[some]]))
-            best[some[better]] = found[better]
-            place[some[better]] = inside.start + first[better]
+            found.offer(some, total, positions, inside.start, in_training_order=in_training_order)
+
+
+class _Nearest:
+    """The ``k`` nearest donors of each row among those looked at so far: by distance, then in training order."""
+
+    def __init__(self, n_rows: int, k: int) -> None:
+        self.k = k
+        self.distance = np.full((n_rows, k), np.inf)
+        self.place = np.full((n_rows, k), -1, dtype=np.intp)
+        self._position = np.full((n_rows, k), _NONE, dtype=np.intp)
+
+    def radius(self, rows: Ints) -> Floats:
+        """How far a donor may be to be of interest."""
+        return self.distance[rows, -1]
+
+    def offer(self, rows: Ints, distances: Floats, positions: Ints, start: int, *, in_training_order: bool) -> None:
+        """Look at more donors: ``distances`` of shape (rows, donors); their places begin with ``start``."""
+        if self.k > 1:
+            self._merge(rows, distances, positions, start)
+            return
+        first = distances.argmin(axis=1)
+        nearest = distances[np.arange(len(rows)), first]
+        if not in_training_order:  # of several nearest, the first in training
+            first = np.where(distances == nearest[:, None], positions[None, :], _NONE).argmin(axis=1)
+        known = self.distance[rows, 0]
+        better = (nearest < known) | ((nearest == known) & (positions[first] < self._position[rows, 0]))
+        self.distance[rows[better], 0] = nearest[better]
+        self.place[rows[better], 0] = start + first[better]
+        self._position[rows[better], 0] = positions[first[better]]
+
+    def _merge(self, rows: Ints, distances: Floats, positions: Ints, start: int) -> None:
+        bound = self.radius(rows)
+        if self.k <= distances.shape[1]:
+            bound = np.minimum(bound, np.partition(distances, self.k - 1, axis=1)[:, self.k - 1])
+        row, column = np.nonzero(distances <= bound[:, None])
+        line = np.concatenate([np.repeat(np.arange(len(rows)), self.k), row])
+        distance = np.concatenate([self.distance[rows].ravel(), distances[row, column]])
+        position = np.concatenate([self._position[rows].ravel(), positions[column]])
+        place = np.concatenate([self.place[rows].ravel(), start + column])
+        order = np.lexsort((position, distance, line))
+        # A leaf that was among the closest may come again in a run of leaves: its donors stand next to themselves.
+        again = (np.diff(line[order]) == 0) & (np.diff(position[order]) == 0) & (position[order[1:]] != _NONE)
+        order = order[np.concatenate([[True], ~again])]
+        # Each line has at least the k entries that it brought: its first k in order are the new ones.
+        first = np.searchsorted(line[order], np.arange(len(rows)))
+        best = order[first[:, None] + np.arange(self.k)]
+        self.distance[rows], self.place[rows], self._position[rows] = distance[best], place[best], position[best]
 
 
 def _runs(is_wanted: Bools, starts: Ints, *, most: int) -> Iterator[tuple[int, int]]:
