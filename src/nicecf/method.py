@@ -169,11 +169,13 @@ def ask(
     X: Table,
     target_class: Any,
     look_ahead: Callable[[Floats, Bools], Floats] | None = None,
+    deadline: float | None = None,
 ) -> Question:
     """Read the rows to explain and score them in one call; everything that can be wrong is said before that call.
 
     ``look_ahead`` gets the rows and the classes named for each (none: any other than its own) and returns rows that
-    may be wanted next: they are scored in the same call.
+    may be wanted next: they are scored in the same call. ``deadline`` holds for all later calls: without this one,
+    there is no answer at all.
     """
     rows, schema = schema.encode(X)
     targets = _targets(target_class, classifier.classes, len(rows))
@@ -181,6 +183,7 @@ def ask(
     answers = scorer(
         np.concatenate([rows, witnesses.values]), None if look_ahead is None else lambda: look_ahead(rows, targets)
     )
+    scorer.deadline = deadline
     witnesses.check(answers[len(rows) :], classifier.classes)
     probabilities = answers[: len(rows)]
     decisions = decide(probabilities)

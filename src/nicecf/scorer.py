@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from time import perf_counter
 
 import numpy as np
 
@@ -20,9 +21,13 @@ _LOOKING_AHEAD = 0.002
 LookAhead = Callable[[], Floats]
 
 
+class OutOfTime(Exception):  # noqa: N818  # no error: it ends a search, and never leaves the package
+    """The time budget of an ``explain`` call is used up."""
+
+
 @dataclass(frozen=True)
 class Cost:
-    """What the model costs, measured at ``fit``: seconds for a call, whatever its size, and for each row in it."""
+    """What the model costs, as measured: seconds for a call, whatever its size, and for each row in it."""
 
     call: float
     row: float
@@ -35,6 +40,18 @@ class Cost:
         200
         """
         return round(min(max(self.call - _LOOKING_AHEAD, 0.0) / max(self.row, 1e-9), 1000))
+
+    def after(self, seconds: float, rows: int) -> Cost:
+        """The cost as it looks after one more call: halfway to what that call says of its larger part.
+
+        >>> Cost(call=0.02, row=0.0001).after(0.04, rows=2)
+        Cost(call=0.0299, row=0.0001)
+        >>> Cost(call=0.02, row=0.0001).after(0.32, rows=1000)
+        Cost(call=0.02, row=0.0002)
+        """
+        if rows * self.row > self.call:
+            return Cost(self.call, (self.row + max(0.0, seconds - self.call) / rows) / 2)
+        return Cost((self.call + max(0.0, seconds - rows * self.row)) / 2, self.row)
 
 
 class RememberedRows:
@@ -85,7 +102,8 @@ class RememberedRows:
 class Scorer:
     """The model in one ``explain`` call: float rows in, probabilities out.
 
-    Belongs to one call and one thread; ``calls`` and ``rows`` say what was asked of the model.
+    Belongs to one call and one thread; ``calls`` and ``rows`` say what was asked of the model. Past the ``deadline``
+    (a time of ``perf_counter``) it raises OutOfTime instead of asking.
     """
 
     def __init__(self, classifier: Classifier, schema: Schema, cost: Cost) -> None:
@@ -93,6 +111,7 @@ class Scorer:
         self._schema = schema
         self._remembered = RememberedRows(self._ask, width=len(classifier.classes))
         self.cost = cost
+        self.deadline: float | None = None
         self.calls = 0
         self.rows = 0
 
@@ -101,9 +120,26 @@ class Scorer:
         return self._remembered(rows, look_ahead)
 
     def _ask(self, rows: Floats) -> Floats:
-        self.calls += 1
-        self.rows += len(rows)
-        return self._classifier.probabilities(self._schema.decode(rows), len(rows))
+        answers = []
+        # Ends: every turn takes off at least one row.
+        while len(rows):
+            n = self._rows_in_time(len(rows))
+            start = perf_counter()
+            answers.append(self._classifier.probabilities(self._schema.decode(rows[:n]), n))
+            self.cost = self.cost.after(perf_counter() - start, n)
+            self.calls += 1
+            self.rows += n
+            rows = rows[n:]
+        return answers[0] if len(answers) == 1 else np.concatenate(answers)
+
+    def _rows_in_time(self, n_rows: int) -> int:
+        """How many rows the next call may have to be done by the deadline; no fewer than come for nothing."""
+        if self.deadline is None:
+            return n_rows
+        left = self.deadline - perf_counter()
+        if left <= 0:
+            raise OutOfTime
+        return min(n_rows, max(1, self.cost.rows_worth_a_call, int(left / max(self.cost.row, 1e-9))))
 
 
 def _keys(rows: Floats) -> list[bytes]:
@@ -111,3 +147,4 @@ def _keys(rows: Floats) -> list[bytes]:
     buffer = (rows + 0.0).tobytes()
     width = rows.shape[1] * rows.itemsize
     return [buffer[at : at + width] for at in range(0, len(buffer), width)]
+

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from nicecf.classifier import decide, score_towards
 from nicecf.distance import Heom
 from nicecf.rewards import Round
 from nicecf.schema import differs
-from nicecf.scorer import Scorer
+from nicecf.scorer import OutOfTime, Scorer
 from nicecf.search.lookahead import hybrids_ahead
 
 RowFunction = Callable[[Floats], Floats]
@@ -23,7 +24,8 @@ RowFunction = Callable[[Floats], Floats]
 class Walks:
     """Where the walks ended, and how they got there.
 
-    ``values`` and ``probabilities`` have one line per walk. The steps are a long table, ordered by round: at
+    ``values`` and ``probabilities`` have one line per walk; ``is_cut`` where time was up before the end, so that the
+    walk jumped to the donor. The steps are a long table, ordered by round: at
     ``step[i]`` the walk ``walk[i]`` took the donor's value of ``feature[i]`` and reached ``reached[i]``.
     """
 
@@ -33,12 +35,14 @@ class Walks:
     feature: Ints
     step: Ints
     reached: Floats
+    is_cut: Bools
 
 
 def jump(rows: Floats, donors: Floats, donor_probabilities: Floats) -> Walks:
     """The paper's NICE(none): all of the donor's values at once, in one step."""
     walk, feature = np.nonzero(differs(rows, donors))
-    return Walks(donors, donor_probabilities, walk, feature, np.ones_like(walk), donor_probabilities[walk])
+    not_cut = np.zeros(len(rows), dtype=bool)
+    return Walks(donors, donor_probabilities, walk, feature, np.ones_like(walk), donor_probabilities[walk], not_cut)
 
 
 def walk_greedily(
@@ -52,6 +56,8 @@ def walk_greedily(
     reward: Callable[[Round], Floats],
     distance: Heom,
     error: RowFunction | None = None,
+    to_the_end: bool = False,
+    report: Callable[[int], None] = lambda n_arrived: None,
 ) -> Walks:
     """Walk each row towards its donor, all rows in lock-step, until the model's decision is a wanted class.
 
@@ -59,6 +65,9 @@ def walk_greedily(
     itself is not asked for again. Each round keeps the swap with the highest reward; on a tie the leftmost feature
     wins. At most one call of the model a round, for the hybrids of all walks; where there are few, the call takes the
     hybrids of later rounds along.
+
+    ``to_the_end`` walks on to the donor in any case. When time is up, walks that have not arrived jump to the donor.
+    ``report`` is told how many have arrived.
     """
     current = rows.copy()
     probabilities = row_probabilities.copy()
@@ -80,13 +89,16 @@ def walk_greedily(
         reached = donor_probabilities[walk]
         is_hybrid = left.sum(axis=1)[walk] > 1  # else only the donor is left to step on
         reached_error = np.empty(len(walk) if error else 0)
-        for some in _chunks(len(walk), current.shape[1]):
-            hybrids = current[walk[some]]
-            hybrids[np.arange(len(hybrids)), feature[some]] = donors[walk[some], feature[some]]
-            if is_hybrid[some].any():
-                reached[some][is_hybrid[some]] = score(hybrids[is_hybrid[some]], look_ahead)
-            if error:
-                reached_error[some] = error(hybrids)
+        try:
+            for some in _chunks(len(walk), current.shape[1]):
+                hybrids = current[walk[some]]
+                hybrids[np.arange(len(hybrids)), feature[some]] = donors[walk[some], feature[some]]
+                if is_hybrid[some].any():
+                    reached[some][is_hybrid[some]] = score(hybrids[is_hybrid[some]], look_ahead)
+                if error:
+                    reached_error[some] = error(hybrids)
+        except OutOfTime:
+            break
         reached_score = score_towards(reached, wanted[walk])
         step_distance = parts[walk, feature]
         round = Round(
@@ -110,10 +122,12 @@ def walk_greedily(
         if errors is not None:
             errors[moved] = reached_error[best]
         steps.append((moved, swapped, reached[best]))
-        arrived = wanted[moved, decide(probabilities[moved])]
-        active = moved[~arrived & left[moved].any(axis=1)]
+        has_arrived = wanted[moved, decide(probabilities[moved])] & (not to_the_end)
+        active = moved[~has_arrived & left[moved].any(axis=1)]
+        report(len(rows) - len(active))
 
-    return _walks(current, probabilities, steps)
+    walks = _walks(current, probabilities, steps)
+    return _cut(walks, active, rows, donors, donor_probabilities) if len(active) else walks
 
 
 def _chunks(n_hybrids: int, n_features: int) -> Iterator[slice]:
@@ -137,4 +151,20 @@ def _walks(values: Floats, probabilities: Floats, steps: list[tuple[Ints, Ints, 
         np.concatenate([nothing, *(swapped for _, swapped, _ in steps)]),
         np.concatenate([nothing, *(np.full(len(moved), k) for k, (moved, _, _) in enumerate(steps, start=1))]),
         np.concatenate([np.empty((0, probabilities.shape[1])), *(reached for _, _, reached in steps)]),
+        np.zeros(len(values), dtype=bool),
     )
+
+
+def _cut(walks: Walks, active: Ints, rows: Floats, donors: Floats, donor_probabilities: Floats) -> Walks:
+    """The walks, but those that are still active jump to their donors instead."""
+    is_cut = walks.is_cut.copy()
+    is_cut[active] = True
+    jumps = jump(rows, donors, donor_probabilities)
+    kept, jumped = ~is_cut[walks.walk], is_cut[jumps.walk]
+
+    def steps(name: str) -> Any:
+        return np.concatenate([getattr(walks, name)[kept], getattr(jumps, name)[jumped]])
+
+    values = np.where(is_cut[:, None], donors, walks.values)
+    probabilities = np.where(is_cut[:, None], donor_probabilities, walks.probabilities)
+    return Walks(values, probabilities, steps("walk"), steps("feature"), steps("step"), steps("reached"), is_cut)

@@ -27,20 +27,20 @@ def hybrids_ahead(current: Floats, donors: Floats, left: Bools, *, budget: int) 
         return parts[0]
     for row, donor, features in zip(current, donors, left, strict=True):
         places = np.flatnonzero(features)
-        parts.append(_hybrids(row, donor, places, _rounds_within(len(places), share)))
+        parts.append(_hybrids(row, donor, places, rounds_within(len(places), share)))
     return np.concatenate(parts)
 
 
 def _hybrids(row: Floats, donor: Floats, places: Ints, rounds: int) -> Floats:
-    swapped = np.zeros((len(_subsets(len(places), rounds)), len(row)), dtype=bool)
-    swapped[:, places] = _subsets(len(places), rounds)
+    swapped = np.zeros((len(subsets_up_to(len(places), rounds)), len(row)), dtype=bool)
+    swapped[:, places] = subsets_up_to(len(places), rounds)
     return np.where(swapped, donor, row)
 
 
-def _rounds_within(n: int, share: int) -> int:
+def rounds_within(n: int, share: int) -> int:
     """How many rounds of a walk over ``n`` differences fit into a share of rows; the last one is the donor's.
 
-    >>> _rounds_within(4, 10), _rounds_within(4, 9), _rounds_within(4, 3)
+    >>> rounds_within(4, 10), rounds_within(4, 9), rounds_within(4, 3)
     (2, 1, 0)
     """
     rows = 0
@@ -52,7 +52,7 @@ def _rounds_within(n: int, share: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _subsets(n: int, rounds: int) -> Bools:
+def subsets_up_to(n: int, rounds: int) -> Bools:
     """All subsets of ``n`` things with 1 to ``rounds`` members, one per line."""
     chosen = [subset for size in range(1, rounds + 1) for subset in combinations(range(n), size)]
     table = np.zeros((len(chosen), n), dtype=bool)

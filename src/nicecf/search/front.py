@@ -1,0 +1,127 @@
+"""Which hybrids nothing beats in changes, distance and error together; and how to choose among them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nicecf._typing import Bools, Floats, Ints
+from nicecf.search.lattice import Hybrids
+
+
+class Front:
+    """Which hybrids are worth keeping, and which are worth asking the model about.
+
+    One hybrid beats another if it is no worse in changes, distance and error. With ``by_features`` it must also
+    change no other features, so that alternatives are kept that change something else.
+    """
+
+    def __init__(self, *, by_features: bool) -> None:
+        self._by_features = by_features
+
+    def of(self, hybrids: Hybrids) -> Ints:
+        """The places of those that no other beats, by changes, then distance; one of several equal ones."""
+        order = np.lexsort((hybrids.errors, hybrids.distances, hybrids.changes))
+        if self._by_features:
+            ordered = hybrids.take(order)
+            return order[~np.tril(_beats_with_fewer_features(ordered, ordered), k=-1).any(axis=1)]
+        kept = [np.empty(0, dtype=np.intp)]
+        distances, errors = np.empty(0), np.empty(0)
+        for level in np.unique(hybrids.changes):
+            here = order[hybrids.changes[order] == level]
+            error = hybrids.errors[here]
+            # The lowest error among those that are no farther: at this number of changes, and at fewer.
+            before = np.concatenate([[np.inf], np.minimum.accumulate(error)[:-1]])
+            here = here[error < np.minimum(before, _lowest(distances, errors, hybrids.distances[here]))]
+            kept.append(here)
+            distances, errors = _staircase(
+                np.concatenate([distances, hybrids.distances[here]]), np.concatenate([errors, hybrids.errors[here]])
+            )
+        return np.concatenate(kept)
+
+    def beats(self, known: Hybrids, hybrids: Hybrids) -> Bools:
+        """Which of the hybrids are beaten by a known one."""
+        if self._by_features:
+            return np.asarray(_beats_with_fewer_features(hybrids, known).any(axis=1))
+        beaten = np.zeros(len(hybrids), dtype=bool)
+        for level in np.unique(hybrids.changes):
+            here = hybrids.changes == level
+            fewer = known.changes <= level
+            distances, errors = _staircase(known.distances[fewer], known.errors[fewer])
+            beaten[here] = _lowest(distances, errors, hybrids.distances[here]) <= hybrids.errors[here]
+        return beaten
+
+
+def orders(hybrids: Hybrids) -> dict[str, Ints]:
+    """The places of hybrids, best first, for each objective; ties by the other two.
+
+    sparsity: fewest changes, then nearest. proximity: nearest, then fewest changes. plausibility: lowest error.
+    """
+    changes, distances, errors = hybrids.changes, hybrids.distances, hybrids.errors
+    return {
+        "sparsity": np.lexsort((errors, distances, changes)),
+        "proximity": np.lexsort((errors, changes, distances)),
+        "plausibility": np.lexsort((distances, changes, errors)),
+    }
+
+
+def best_first(objective: str, hybrids: Hybrids, reference: Hybrids) -> Ints:
+    """The places of hybrids by one objective, best first.
+
+    ``"balanced"``: those first that are no worse than the reference, the paper's NICE(spars), in changes, distance and
+    error; among them, the lowest mean of the three, each as a multiple of the reference's.
+    """
+    if objective != "balanced":
+        return orders(hybrids)[objective]
+    measures = [(hybrids.changes, reference.changes), (hybrids.distances, reference.distances)]
+    measures.append((hybrids.errors, reference.errors))
+    multiples = np.column_stack([_multiple(own, other) for own, other in measures])
+    return np.lexsort((multiples.sum(axis=1), (multiples > 1.0).any(axis=1)))
+
+
+def unlike(hybrids: Hybrids, order: Ints, n: int) -> Ints:
+    """Up to ``n`` places, in the order given, of hybrids that change unlike features.
+
+    Of two of them neither changes all the features of the other, and at most half of the features that they change
+    together are changed by both.
+    """
+    chosen: list[int] = []
+    for place in order:
+        if len(chosen) == n:
+            break
+        mine = hybrids.swapped[place]
+        others = hybrids.swapped[chosen]
+        shared, either = (others & mine).sum(axis=1), (others | mine).sum(axis=1)
+        is_nested = (shared == hybrids.changes[chosen]) | (shared == mine.sum())
+        if not (is_nested | (2 * shared > either)).any():
+            chosen.append(int(place))
+    return np.array(chosen, dtype=np.intp)
+
+
+def _multiple(own: Floats | Ints, other: Floats | Ints) -> Floats:
+    """``own`` as a multiple of ``other``; 0 of 0 is 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(own == other, 1.0, own / other)
+
+
+def _beats_with_fewer_features(hybrids: Hybrids, known: Hybrids) -> Bools:
+    """Which of the hybrids (lines) each known one (columns) beats, changing the same features or some of them."""
+    beaten = hybrids.changes[:, None] >= known.changes
+    beaten &= hybrids.distances[:, None] >= known.distances
+    beaten &= hybrids.errors[:, None] >= known.errors
+    shared = hybrids.swapped.astype(np.float32) @ known.swapped.T.astype(np.float32)
+    beaten &= shared == known.changes
+    return np.asarray(beaten)
+
+
+def _staircase(distances: Floats, errors: Floats) -> tuple[Floats, Floats]:
+    """Distances in ascending order, and the lowest error up to each of them."""
+    order = np.lexsort((errors, distances))
+    return distances[order], np.minimum.accumulate(errors[order])
+
+
+def _lowest(distances: Floats, errors: Floats, up_to: Floats) -> Floats:
+    """The lowest error on a staircase up to some distances; infinite before its first step."""
+    if not len(distances):
+        return np.full(len(up_to), np.inf)
+    at = np.searchsorted(distances, up_to, side="right") - 1
+    return np.where(at >= 0, errors[np.maximum(at, 0)], np.inf)

@@ -1,0 +1,152 @@
+"""The hybrids between one row and its donors: which features each has swapped, and how good it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from nicecf._typing import Bools, Floats, Ints
+from nicecf.distance import Heom
+from nicecf.schema import differs
+from nicecf.search.lookahead import subsets_up_to
+
+Keys = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Hybrids:
+    """Some hybrids of one row, one line each.
+
+    ``donor`` is a position among the row's donors, ``swapped`` marks the features that have the donor's value. Equal
+    hybrids have equal ``keys``, whichever donors they come from. ``errors`` and ``probabilities`` are NaN until they
+    are measured.
+    """
+
+    donor: Ints
+    swapped: Bools
+    changes: Ints
+    distances: Floats
+    keys: Keys
+    errors: Floats
+    probabilities: Floats
+
+    def __len__(self) -> int:
+        """The number of hybrids."""
+        return len(self.donor)
+
+    def take(self, places: Ints | Bools) -> Hybrids:
+        """Some of them, in the order asked for."""
+        return Hybrids(*(getattr(self, field.name)[places] for field in fields(self)))
+
+    def measured(self, errors: Floats) -> Hybrids:
+        """With their errors; to single precision, so that rounding does not tell equal ones apart."""
+        return replace(self, errors=errors.astype(np.float32).astype(np.float64))
+
+    def scored(self, probabilities: Floats) -> Hybrids:
+        """With the model's answers."""
+        return replace(self, probabilities=probabilities)
+
+    def distinct(self) -> Hybrids:
+        """Each distinct hybrid once: the first of equal ones."""
+        return self.take(np.sort(np.unique(self.keys, return_index=True)[1]))
+
+
+def joined(parts: Iterable[Hybrids]) -> Hybrids:
+    """Several groups of hybrids of one row as one."""
+    parts = list(parts)
+    return Hybrids(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Hybrids)))
+
+
+class Lattices:
+    """All hybrids between one row and its donors, nearest donor first."""
+
+    def __init__(self, row: Floats, donors: Floats, distance: Heom, *, n_classes: int) -> None:
+        self.row = row
+        self.donors = donors
+        self.differs = differs(donors, row[None])
+        self.sizes = self.differs.sum(axis=1)
+        self._parts = distance.features(np.broadcast_to(row, donors.shape), donors)
+        self._keys = _keys(donors)
+        self._n_classes = n_classes
+
+    def hybrids(self, donor: Ints, swapped: Bools) -> Hybrids:
+        """Hybrids with their number of changes and their distance from the row."""
+        n = len(donor)
+        distances, keys = np.zeros(n), np.zeros(n, dtype=np.uint64)
+        # Feature by feature, as the distance itself is summed: equal to it to the last bit.
+        for j in np.flatnonzero(swapped.any(axis=0)):
+            distances += np.where(swapped[:, j], self._parts[donor, j], 0.0)
+            keys += np.where(swapped[:, j], self._keys[donor, j], np.uint64(0))
+        unknown = np.full((n, self._n_classes), np.nan)
+        return Hybrids(donor, swapped, swapped.sum(axis=1), distances, keys, np.full(n, np.nan), unknown)
+
+    def values(self, hybrids: Hybrids) -> Floats:
+        """Hybrids as float rows."""
+        return np.where(hybrids.swapped, self.donors[hybrids.donor], self.row)
+
+    def towards(self, donor: int, values: Floats) -> Hybrids:
+        """Float rows that are hybrids towards one donor."""
+        return self.hybrids(np.full(len(values), donor), differs(values, self.row[None]))
+
+    def ends(self) -> Hybrids:
+        """The donors themselves."""
+        return self.hybrids(np.arange(len(self.donors)), self.differs)
+
+    def up_to(self, donors: Ints, changes: Ints) -> Hybrids:
+        """For each of some donors all hybrids with at most so many changes."""
+        parts = [np.empty((0, len(self.row)), dtype=bool)]
+        for donor, most in zip(donors, changes, strict=True):
+            subsets = subsets_up_to(int(self.sizes[donor]), int(most))
+            parts.append(np.zeros((len(subsets), len(self.row)), dtype=bool))
+            parts[-1][:, self.differs[donor]] = subsets
+        return self.hybrids(np.repeat(donors, [len(part) for part in parts[1:]]), np.concatenate(parts))
+
+    def further(self, hybrids: Hybrids) -> Hybrids:
+        """All hybrids that are one more swap away."""
+        return self._one_away(hybrids, self.differs[hybrids.donor] & ~hybrids.swapped)
+
+    def around(self, hybrids: Hybrids) -> Hybrids:
+        """All hybrids that are close: one swap more or less, a shorter swap for another, the same swaps elsewhere."""
+        one_away = self._one_away(hybrids, self.differs[hybrids.donor])
+        around = joined([one_away, self._exchanged(hybrids), self._elsewhere(hybrids)])
+        return around.take(around.changes > 0)
+
+    def _one_away(self, hybrids: Hybrids, where: Bools) -> Hybrids:
+        at, feature = np.nonzero(where)
+        swapped = hybrids.swapped[at]
+        swapped[np.arange(len(at)), feature] ^= True
+        return self.hybrids(hybrids.donor[at], swapped)
+
+    def _exchanged(self, hybrids: Hybrids) -> Hybrids:
+        """One swap taken back, another made that is shorter."""
+        at, back = np.nonzero(hybrids.swapped)
+        donor, swapped = hybrids.donor[at], hybrids.swapped[at]
+        is_shorter = self._parts[donor] < self._parts[donor, back][:, None]
+        line, forth = np.nonzero(self.differs[donor] & ~swapped & is_shorter)
+        swapped = swapped[line]
+        swapped[np.arange(len(line)), back[line]] = False
+        swapped[np.arange(len(line)), forth] = True
+        return self.hybrids(donor[line], swapped)
+
+    def _elsewhere(self, hybrids: Hybrids) -> Hybrids:
+        """The same features swapped, but for the values of the other donors."""
+        donor = np.tile(np.arange(len(self.donors)), len(hybrids))
+        return self.hybrids(donor, np.repeat(hybrids.swapped, len(self.donors), axis=0) & self.differs[donor])
+
+
+def _keys(donors: Floats) -> Keys:
+    """A number of 64 bits for each cell; the key of a hybrid is their sum over its swapped features.
+
+    Cells of one column have equal keys if their values are equal. (That two of the hybrids of a row get one key, so
+    that one of them is overlooked, is less likely than one in 10**12.)
+    """
+    bits = (donors + 0.0).view(np.uint64)  # adding zero turns -0.0 into 0.0
+    columns = np.arange(1, donors.shape[1] + 1, dtype=np.uint64)
+    with np.errstate(over="ignore"):  # the last steps of splitmix64, which count on overflow
+        x = bits + columns * np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))

@@ -1,0 +1,202 @@
+"""Beyond the paper: many donors, every hybrid of small lattices, beam and local search in large ones.
+
+The search of one row is written as if the row were alone: a generator that asks for errors and for scores where it
+needs them. `in_lock_step` runs the searches of many rows side by side and answers all of them with one call.
+
+Changes, distance and error of a hybrid are known before the model is asked. So the model is only asked about hybrids
+that no valid one beats in all three, the most promising first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from nicecf._typing import Bools, Floats, Ints
+from nicecf.classifier import decide, score_towards
+from nicecf.scorer import OutOfTime
+from nicecf.search.front import Front, orders
+from nicecf.search.lattice import Hybrids, Lattices, joined
+
+# What a search asks for: the errors of float rows, or the model's probabilities.
+Request: TypeAlias = tuple[Literal["error", "score"], Floats]
+Search: TypeAlias = Generator[Request, Floats, None]
+
+# The hybrids of whole lattices, nearest donors first, that are looked at for one row.
+WHOLE_LATTICES = 4096
+# The hybrids with one change towards the other donors.
+FIRST_STEPS = 4096
+# Questions to the model for one row: in the beam, and around what was found.
+IN_BEAM = 1500
+AROUND = 1500
+
+# The first questions about a lattice: so many of the best by each objective; then twice as many, and so on.
+_BEST = 32
+# How many hybrids by each objective are looked around at once, and how many of their neighbors are asked about.
+_CENTERS, _NEIGHBORS = 4, 128
+
+
+class RowSearch:
+    """The thorough search for one row.
+
+    ``found`` are the valid hybrids worth keeping. They only get better, and the search can be stopped at any time:
+    to begin with they are ``start``, known to be valid. ``is_exhaustive`` if every hybrid of every donor was looked at.
+    """
+
+    def __init__(self, lattices: Lattices, start: Hybrids, score: float, wanted: Bools, front: Front) -> None:
+        self.lattices = lattices
+        self.found = start
+        sizes = 2.0 ** np.minimum(lattices.sizes, 60)
+        self._is_whole = np.cumsum(sizes) <= WHOLE_LATTICES
+        self.is_exhaustive = bool(self._is_whole.all())
+        self._score = score
+        self._wanted = wanted
+        self._front = front
+        self._seen: set[int] = set()
+        self._n_asked = 0
+        self._not_valid: list[Hybrids] = []
+
+    def run(self) -> Search:
+        """Search until nothing is left to ask for."""
+        self.found = yield from self._measured(self.found)
+        self._seen.update(self.found.keys.tolist())
+        self._keep(self.found)
+        yield from self._enumerate()
+        if not self.is_exhaustive:
+            yield from self._beam()
+            yield from self._look_around()
+
+    def _enumerate(self) -> Search:
+        """Small lattices as a whole, of the others the hybrids with one change."""
+        sizes = self.lattices.sizes
+        whole, large = np.flatnonzero(self._is_whole), np.flatnonzero(~self._is_whole)
+        large = large[: 1 + np.count_nonzero(np.cumsum(sizes[large]) <= FIRST_STEPS)]
+        donors = np.concatenate([whole, large])
+        most = np.concatenate([sizes[whole], np.ones_like(large)])
+        hybrids = yield from self._measured(self._new(self.lattices.up_to(donors, most)))
+        count = _BEST
+        while len(hybrids := self._unbeaten(hybrids)):
+            chosen = _best_of_each(hybrids, count)
+            yield from self._ask(hybrids.take(chosen))
+            hybrids = hybrids.take(~chosen)
+            count *= 2
+
+    def _beam(self) -> Search:
+        """Walk on from the best hybrids that are not valid yet."""
+        last = self._n_asked + IN_BEAM
+        hybrids = joined(self._not_valid) if self._not_valid else self.found.take(slice(0, 0))
+        # Ends: each round adds a swap to every hybrid, and asks for one at least.
+        while len(hybrids) and self._n_asked < last:
+            hybrids = self._new(self.lattices.further(self._closest_to_valid(hybrids)))
+            hybrids = self._unbeaten((yield from self._measured(hybrids)))
+            hybrids = yield from self._ask(hybrids)
+
+    def _closest_to_valid(self, hybrids: Hybrids) -> Hybrids:
+        """The hybrids with the highest scores, and with the highest gain in score per distance."""
+        # As wide as the questions allow for a walk that is no longer than the shortest known one.
+        rounds = max(2, int(self.found.changes.min()))
+        width = int(np.clip(IN_BEAM / (self.lattices.sizes.mean() * rounds), 4, 24))
+        scores = score_towards(hybrids.probabilities, np.broadcast_to(self._wanted, hybrids.probabilities.shape))
+        gains = (scores - self._score) / np.maximum(hybrids.distances, 1e-12)
+        by_score, by_gain = (np.argsort(-by, kind="stable") for by in (scores, gains))
+        return hybrids.take(np.union1d(by_score[:width], by_gain[: width // 2]))
+
+    def _look_around(self) -> Search:
+        """Improve what was found by small changes, until nothing improves."""
+        last = self._n_asked + AROUND
+        done: set[int] = set()
+        # Ends: every round looks around hybrids that it has not looked around before, and asks about new ones only.
+        while self._n_asked < last:
+            centers = self.found.take(_not_among(done, self.found))
+            centers = centers.take(_best_of_each(centers, _CENTERS))
+            if not len(centers):
+                return
+            done.update(centers.keys.tolist())
+            hybrids = self._unbeaten((yield from self._measured(self._new(self.lattices.around(centers)))))
+            yield from self._ask(hybrids.take(_best_of_each(hybrids, _NEIGHBORS)))
+
+    def _new(self, hybrids: Hybrids) -> Hybrids:
+        """Each hybrid once that was not asked about before."""
+        hybrids = hybrids.distinct()
+        return hybrids.take(_not_among(self._seen, hybrids))
+
+    def _unbeaten(self, hybrids: Hybrids) -> Hybrids:
+        return hybrids.take(~self._front.beats(self.found, hybrids))
+
+    def _measured(self, hybrids: Hybrids) -> Generator[Request, Floats, Hybrids]:
+        if not len(hybrids):
+            return hybrids
+        return hybrids.measured((yield "error", self.lattices.values(hybrids)))
+
+    def _ask(self, hybrids: Hybrids) -> Generator[Request, Floats, Hybrids]:
+        """Ask the model about hybrids; keep the valid ones, return the others."""
+        if not len(hybrids):
+            return hybrids
+        hybrids = hybrids.scored((yield "score", self.lattices.values(hybrids)))
+        self._seen.update(hybrids.keys.tolist())
+        self._n_asked += len(hybrids)
+        is_valid = self._wanted[decide(hybrids.probabilities)]
+        if is_valid.any():
+            self._keep(joined([self.found, hybrids.take(is_valid)]))
+        self._not_valid.append(hybrids.take(~is_valid))
+        return self._not_valid[-1]
+
+    def _keep(self, hybrids: Hybrids) -> None:
+        self.found = hybrids.take(self._front.of(hybrids))
+
+
+def in_lock_step(
+    searches: Iterable[RowSearch],
+    *,
+    score: Callable[[Floats], Floats],
+    error: Callable[[Floats], Floats],
+    at_once: int,
+) -> Iterator[RowSearch]:
+    """Run searches side by side, ``at_once`` of them at a time; each comes back when it is done.
+
+    When the time is up, all come back as they are, measured but not searched any further.
+    """
+    waiting = iter(searches)
+    running: list[tuple[RowSearch, Search, Request]] = []
+    is_out_of_time = False
+    while True:
+        for search in waiting:
+            steps = search.run()
+            running.append((search, steps, next(steps)))  # the first request is for the errors of its start
+            if len(running) >= at_once:
+                break
+        if not running:
+            return
+        for kind, function in (("error", error), ("score", score)):
+            asking = [one for one in running if one[2][0] == kind]
+            running = [one for one in running if one[2][0] != kind]
+            if not asking:
+                continue
+            try:
+                answers = function(np.concatenate([rows for _, _, (_, rows) in asking])) if not (kind == "score" and is_out_of_time) else None
+            except OutOfTime:
+                is_out_of_time = True
+                answers = None
+            if answers is None:
+                yield from (search for search, _, _ in asking)
+                continue
+            ends = np.cumsum([len(rows) for _, _, (_, rows) in asking])
+            for (search, steps, (_, rows)), end in zip(asking, ends, strict=True):
+                try:
+                    running.append((search, steps, steps.send(answers[end - len(rows) : end])))
+                except StopIteration:
+                    yield search
+
+
+def _best_of_each(hybrids: Hybrids, count: int) -> Bools:
+    """Which hybrids are among the best by changes, by distance or by error."""
+    chosen = np.zeros(len(hybrids), dtype=bool)
+    for order in orders(hybrids).values():
+        chosen[order[:count]] = True
+    return chosen
+
+
+def _not_among(keys: set[int], hybrids: Hybrids) -> Bools:
+    return np.array([key not in keys for key in hybrids.keys.tolist()], dtype=bool)
