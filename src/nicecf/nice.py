@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from time import perf_counter
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -18,12 +19,18 @@ from nicecf.distance import Heom, Scale
 from nicecf.exceptions import ModelError, NotFittedError, OptionError, listed, plain
 from nicecf.method import Question, Training, Witnesses, ask, learn, measure
 from nicecf.neighbors import DonorIndex
-from nicecf.result import Counterfactuals, Steps, answer
+from nicecf.progress import Choice, Report, reporting
+from nicecf.result import Counterfactuals, answer
 from nicecf.rewards import Reward, Round
 from nicecf.schema import Schema
 from nicecf.scorer import Cost
+from nicecf.search.answers import Answers, one_for_each
 from nicecf.search.donors import DonorChoice
-from nicecf.search.greedy import Walks, jump, walk_greedily
+from nicecf.search.greedy import jump, walk_greedily
+from nicecf.search.thorough import Thorough
+
+# How many donors the thorough search looks at.
+_NEIGHBORS = 100
 
 
 class NICE(BaseEstimator):
@@ -39,10 +46,14 @@ class NICE(BaseEstimator):
         One score per row: see :func:`nicecf.from_score`.
     optimize
         ``"none"``: the donor itself. ``"sparsity"``: few changes. ``"proximity"``: a short distance.
-        ``"plausibility"``: close to the training data. Or a reward of your own: a function of a
-        :class:`nicecf.rewards.Round` that returns one number per hybrid.
+        ``"plausibility"``: close to the training data. ``"balanced"`` (thorough search only): no worse than the
+        paper's NICE(spars) in changes, distance and plausibility at once. Or, for the greedy search, a reward of your
+        own: a function of a :class:`nicecf.rewards.Round` that returns one number per hybrid.
     search
-        ``"greedy"``: the paper's search.
+        ``"greedy"``: the paper's search, one walk to one donor. ``"thorough"``: the best of the hybrids of many donors,
+        for the price of some hundred to some thousand rows asked of the model; never worse than the paper's.
+    neighbors
+        How many donors the thorough search looks at; None is 100. The greedy search walks to one.
     distance
         ``"heom"``: the paper's distance.
     scale
@@ -55,7 +66,7 @@ class NICE(BaseEstimator):
         them itself.
     plausibility
         A function rows -> error, lower is better, in place of the autoencoder that is trained at ``fit`` when
-        ``optimize="plausibility"``.
+        ``optimize="plausibility"`` or ``search="thorough"``.
     categorical_features
         ``"auto"``: the text, category and bool columns of a frame, none of an array. Or names, positions or a mask.
     random_state
@@ -76,8 +87,9 @@ class NICE(BaseEstimator):
         self,
         model: Any,
         *,
-        optimize: Literal["none", "sparsity", "proximity", "plausibility"] | Reward = "sparsity",
-        search: Literal["greedy"] = "greedy",
+        optimize: Literal["none", "sparsity", "proximity", "plausibility", "balanced"] | Reward = "sparsity",
+        search: Literal["greedy", "thorough"] = "greedy",
+        neighbors: int | None = None,
         distance: Literal["heom"] = "heom",
         scale: Scale = "range",
         justified: bool = True,
@@ -89,6 +101,7 @@ class NICE(BaseEstimator):
         self.model = model
         self.optimize = optimize
         self.search = search
+        self.neighbors = neighbors
         self.distance = distance
         self.scale = scale
         self.justified = justified
@@ -120,51 +133,75 @@ class NICE(BaseEstimator):
         self.n_features_in_ = len(training.schema.names)
         return self
 
-    def explain(self, X: Table, *, target_class: Any = "other") -> Counterfactuals:
-        """One counterfactual for each row of ``X``: a table with the columns of ``fit``, one row or a million.
+    def explain(
+        self,
+        X: Table,
+        *,
+        target_class: Any = "other",
+        n_counterfactuals: int = 1,
+        time_budget: float | None = None,
+        progress: Choice = None,
+    ) -> Counterfactuals:
+        """A counterfactual for each row of ``X``: a table with the columns of ``fit``, one row or a million.
 
         ``target_class``: ``"other"``, any class but the one the model gives the row; a label; a list of labels that
         will all do; or an array with one label per row. A row that is in the target already comes back unchanged.
         (Should a class really be called "other", ``["other"]`` names it.)
 
+        ``n_counterfactuals``: up to so many for each row, which change unlike features; thorough search only. Where
+        there are fewer, ``notes`` says so.
+
+        ``time_budget``: seconds. The rows are scored in any case, and then each has its donor for an answer; it is
+        improved while time lasts. What was left undone is in ``notes``.
+
+        ``progress``: True shows a bar on stderr, False none, None one on a terminal if it takes longer than a second;
+        or a function of (rows done, rows in all).
+
         The same input gives the same answer, a batch the same as its rows one by one, and threads may share one
         explainer.
         """
+        started = perf_counter()
         if not hasattr(self, "classes_"):
             raise NotFittedError("this NICE is not fitted yet. Call fit(X, y) with the training data first.")
         known = self._learned
+        known.check_call(n_counterfactuals, time_budget)
         # NICE(none) asks for no hybrids, so there is nothing to look ahead for.
         choice = DonorChoice(known.donors, budget=0 if known.reward is None else known.cost.rows_worth_a_call)
-        question = ask(known.schema, known.classifier, known.cost, known.witnesses, X, target_class, choice.look_ahead)
+        question = ask(
+            known.schema,
+            known.classifier,
+            known.cost,
+            known.witnesses,
+            X,
+            target_class,
+            choice.look_ahead,
+            deadline=None if time_budget is None else started + time_budget,
+        )
         is_asked = ~question.is_answered
         donors = choice.settle(question.rows, question.wanted, is_asked)
         walking = np.flatnonzero(donors >= 0)
+        is_found = ~is_asked
+        is_found[walking] = True
         error = known.error(question.schema)
-        walks = known.walk(question, walking, donors[walking], error)
-
-        found = ~is_asked
-        found[walking] = True
-        values, after = question.rows.copy(), question.probabilities.copy()
-        values[walking], after[walking] = walks.values, walks.probabilities
-        positions = np.full(len(donors), -1, dtype=np.intp)
-        positions[walking] = known.donors.positions[donors[walking]]
-        _check_walks(question, walking, positions, after)
+        with reporting(progress, len(is_found)) as report:
+            answers = known.answers(question, walking, donors[walking], error, n_counterfactuals, report)
+        known.check_answers(question, walking, answers)
         return answer(
             X=question.X,
             schema=question.schema,
             rows=question.rows,
-            values=values,
             before=question.probabilities,
-            after=after,
-            found=found,
-            reasons=known.reasons(question.wanted, found),
-            donors=positions,
-            steps=Steps.of(len(found), walking[walks.walk], walks.feature, walks.step, walks.reached),
+            is_found=is_found,
+            reasons=known.reasons(question.wanted, is_found),
+            walking=walking,
+            answers=answers,
+            positions=known.donors.positions,
             classes=known.classifier.classes,
             distance=known.distance,
             error=error,
             model_calls=question.scorer.calls,
             model_rows=question.scorer.rows,
+            several=n_counterfactuals > 1,
         )
 
     def _learned_from(self, training: Training) -> _Learned:
@@ -172,7 +209,8 @@ class NICE(BaseEstimator):
         reward = rewards.BY_NAME.get(self.optimize) if isinstance(self.optimize, str) else self.optimize
         is_categorical = training.schema.is_categorical
         measure_error: Autoencoder | Callable[[Any], Any] | None = self.plausibility
-        if rewards.needs_plausibility(reward) and measure_error is None:
+        is_thorough = self.search == "thorough"
+        if (is_thorough or rewards.needs_plausibility(reward)) and measure_error is None:
             seed = 0 if self.random_state is None else self.random_state
             measure_error = Autoencoder.train(training.values, is_categorical, seed=seed)
         is_donor = training.labels == decisions if self.justified else np.ones(len(decisions), dtype=bool)
@@ -190,6 +228,7 @@ class NICE(BaseEstimator):
             donor_probabilities=training.probabilities[donors.positions],
             n_decided=np.bincount(decisions, minlength=n_classes),
             reward=reward,
+            thorough=None if not is_thorough else (str(self.optimize), self.neighbors or _NEIGHBORS),
             measure_error=measure_error,
         )
 
@@ -198,8 +237,9 @@ class NICE(BaseEstimator):
         return type(self)(**self.get_params(deep=False))
 
     def _check_options(self) -> None:
-        _choose("optimize", self.optimize, ("none", *rewards.BY_NAME), or_function=True)
-        _choose("search", self.search, ("greedy",))
+        _choose("search", self.search, ("greedy", "thorough"))
+        _choose("optimize", self.optimize, ("none", *rewards.BY_NAME, "balanced"), or_function=True)
+        self._check_search()
         _choose("distance", self.distance, ("heom",))
         _choose("scale", self.scale, ("range", "std"))
         if not isinstance(self.justified, (bool, np.bool_)):
@@ -212,6 +252,24 @@ class NICE(BaseEstimator):
             or not 0 <= self.random_state < 2**32
         ):
             raise OptionError(f"random_state must be an integer in [0, 2**32), or None, got {self.random_state!r}.")
+
+    def _check_search(self) -> None:
+        """Options that only one kind of search knows."""
+        if self.neighbors is not None:
+            _check_count("neighbors", self.neighbors, or_none=True)
+        objectives = (*rewards.BY_NAME, "balanced")
+        if self.search == "thorough" and self.optimize not in objectives:
+            what = repr(self.optimize) if isinstance(self.optimize, str) else "a reward function"
+            raise OptionError(
+                f"search='thorough' needs an objective that compares counterfactuals; optimize={what} compares none. "
+                f"Choose one of {listed(objectives)}, or search='greedy'."
+            )
+        if self.search == "greedy" and isinstance(self.optimize, str) and self.optimize == "balanced":
+            raise OptionError("optimize='balanced' needs search='thorough': the greedy search has no reward for it.")
+        if self.search == "greedy" and self.neighbors not in (None, 1):
+            raise OptionError(
+                f"neighbors={self.neighbors} needs search='thorough': the greedy search walks to one donor."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +285,23 @@ class _Learned:
     donor_probabilities: Floats
     n_decided: Ints
     reward: Callable[[Round], Floats] | None
+    # The objective and the number of neighbors of the thorough search; None for the greedy one.
+    thorough: tuple[str, int] | None
     measure_error: Autoencoder | Callable[[Any], Any] | None
+
+    def check_call(self, n_counterfactuals: Any, time_budget: Any) -> None:
+        """Raise OptionError for options of ``explain`` that make no sense."""
+        _check_count("n_counterfactuals", n_counterfactuals)
+        if n_counterfactuals != 1 and self.thorough is None:
+            raise OptionError(
+                f"n_counterfactuals={n_counterfactuals} needs search='thorough': the greedy search finds one for each "
+                "row."
+            )
+        is_number = isinstance(time_budget, (int, float, np.number)) and not isinstance(time_budget, bool)
+        if time_budget is not None and not (is_number and time_budget > 0):  # NaN is not above 0 either
+            raise OptionError(
+                f"time_budget must be a number of seconds above 0, or None for no limit, got {time_budget!r}."
+            )
 
     def error(self, schema: Schema) -> Callable[[Floats], Floats] | None:
         """How implausible float rows are, for one call; None if this explainer has no measure of it."""
@@ -235,22 +309,49 @@ class _Learned:
             return self.measure_error
         return error_by(self.measure_error, schema)
 
-    def walk(self, question: Question, walking: Ints, donors: Ints, error: Callable[[Floats], Floats] | None) -> Walks:
-        """The walks of some rows, each to its donor."""
-        rows, values = question.rows[walking], np.ascontiguousarray(self.donors.values[donors])
+    def answers(
+        self,
+        question: Question,
+        walking: Ints,
+        donors: Ints,
+        error: Callable[[Floats], Floats] | None,
+        n_wanted: int,
+        report: Report,
+    ) -> Answers:
+        """The counterfactuals of the rows at ``walking``; ``donors`` are the nearest donors of each."""
+        rows, probabilities, wanted = question.rows[walking], question.probabilities[walking], question.wanted[walking]
+        if self.thorough is not None and error is not None and len(walking):
+            objective, k = self.thorough
+            search = Thorough(self.donors, self.donor_probabilities, self.distance, k, objective, n_wanted)
+            return search(rows, probabilities, wanted, score=question.scorer, error=error, report=report)
+        values, donor_probabilities = np.ascontiguousarray(self.donors.values[donors]), self.donor_probabilities[donors]
         if self.reward is None:
-            return jump(rows, values, self.donor_probabilities[donors])
-        return walk_greedily(
+            return one_for_each(donors, jump(rows, values, donor_probabilities))
+        walks = walk_greedily(
             rows,
-            question.probabilities[walking],
+            probabilities,
             values,
-            self.donor_probabilities[donors],
-            question.wanted[walking],
+            donor_probabilities,
+            wanted,
             score=question.scorer,
             reward=self.reward,
             distance=self.distance,
             error=error if rewards.needs_plausibility(self.reward) else None,
+            report=report,
         )
+        return one_for_each(donors, walks)
+
+    def check_answers(self, question: Question, walking: Ints, answers: Answers) -> None:
+        """The last line of the contract: nothing leaves that the model did not put in the target."""
+        points = answers.points
+        reached = question.wanted[walking[points.row], decide(points.probabilities)]
+        if not reached.all():
+            wrong = int(np.argmin(reached))
+            raise ModelError(
+                f"the model does not answer the same rows in the same way: row {walking[points.row[wrong]]} has the "
+                f"values of training row {self.donors.positions[points.donor[wrong]]}, but another class now than at "
+                "fit. Call fit again with the model as it is."
+            )
 
     def reasons(self, wanted: Bools, found: Bools) -> Objects:
         """Why rows have no counterfactual, in words; None where they have one."""
@@ -272,15 +373,10 @@ class _Learned:
         return f"the model predicts {others} for all {n_rows:,} training rows, so no donor for {target} exists"
 
 
-def _check_walks(question: Question, walking: Ints, positions: Ints, after: Floats) -> None:
-    """The last line of the contract: nothing leaves that the model did not put in the target."""
-    reached = question.wanted[walking, decide(after[walking])]
-    if not reached.all():
-        row = walking[np.argmin(reached)]
-        raise ModelError(
-            f"the model does not answer the same rows in the same way: row {row} has the values of training row "
-            f"{positions[row]}, but another class now than at fit. Call fit again with the model as it is."
-        )
+def _check_count(option: str, value: Any, *, or_none: bool = False) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        last = ", or None" if or_none else ""
+        raise OptionError(f"{option} must be a whole number of at least 1{last}, got {value!r}.")
 
 
 def _choose(option: str, value: object, choices: tuple[str, ...], *, or_function: bool = False) -> None:

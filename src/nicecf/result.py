@@ -16,7 +16,8 @@ from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.classifier import decide
 from nicecf.distance import Heom
 from nicecf.exceptions import OptionError
-from nicecf.schema import Schema
+from nicecf.schema import Schema, differs
+from nicecf.search.answers import Answers, Points
 
 _ROWS_SHOWN = 10
 
@@ -69,22 +70,27 @@ class Change:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Counterfactuals:
-    """The answer of ``explain``: one counterfactual, or the reason why there is none, for each row.
+    """The answer of ``explain``: a counterfactual, or the reason why there is none, for each row.
 
-    ``found``: whether there is one. ``reasons``: why not, in words; None where found. ``donors``: the position of
-    the donor in the training data; missing where none was needed or found. ``model_calls`` and ``model_rows``: what
-    the ``explain`` call asked of the model.
+    ``found``: whether there is one. ``reasons``: why not, in words; None where found. ``notes``: where less was done
+    than asked for, in words; else None. ``donors``: the position of the donor in the training data; missing where none
+    was needed or found. ``rows``: the position of the row that each belongs to; with ``n_counterfactuals`` above 1,
+    and in :meth:`pareto`, a row may have several. ``model_calls`` and ``model_rows``: what the ``explain`` call asked
+    of the model.
 
     ``cfs[3]`` is one :class:`Counterfactual`; ``cfs[10:20]``, ``cfs[mask]`` and ``cfs[[1, 5]]`` are fewer of them.
     """
 
     found: Bools
     reasons: Objects
+    notes: Objects
+    rows: Ints
     donors: pd.arrays.IntegerArray
     classes: Objects
     model_calls: int
     model_rows: int
     _X: Table
+    _labels: pd.Index[Any]
     _schema: Schema
     _rows: Floats
     _values: Floats
@@ -93,13 +99,15 @@ class Counterfactuals:
     _steps: Steps
     _distance: Heom
     _errors: Floats
+    _front: Front | None
+    _several: bool
 
     def __len__(self) -> int:
-        """The number of rows explained."""
+        """The number of rows explained; of counterfactuals, where a row may have several."""
         return len(self.found)
 
     def __iter__(self) -> Iterator[Counterfactual]:
-        """Row by row."""
+        """One by one."""
         return (self[row] for row in range(len(self)))
 
     @overload
@@ -131,8 +139,11 @@ class Counterfactuals:
             self,
             found=self.found[rows],
             reasons=self.reasons[rows],
+            notes=self.notes[rows],
+            rows=self.rows[rows],
             donors=self.donors[rows],
             _X=self._schema.container.take(self._X, rows),
+            _labels=self._labels[rows],
             _rows=self._rows[rows],
             _values=self._values[rows],
             _before=self._before[rows],
@@ -178,7 +189,8 @@ class Counterfactuals:
     def changes(self) -> pd.DataFrame:
         """One line per change: row, feature, before, after, step, probability.
 
-        ``row`` is the index label of the row; ``probability`` that of the counterfactual's class after this step.
+        ``row`` is the index label of the row; ``probability`` that of the counterfactual's class after this step. Where
+        a row may have several counterfactuals, a column ``counterfactual`` counts them from 0.
         """
         container = self._schema.container
         steps, row = self._steps, self._steps.row()
@@ -191,9 +203,11 @@ class Counterfactuals:
             after[here] = container.objects(container.column(self._table, position), row[here])
         names = np.empty(len(self._schema.names), dtype=object)
         names[:] = self._schema.names
+        which = {"counterfactual": self._which()[row]} if self._several else {}
         return pd.DataFrame(
             {
-                "row": container.labels(self._X)[row],
+                "row": self._labels[row],
+                **which,
                 "feature": names[steps.feature],
                 "before": pd.Series(before, dtype=object),
                 "after": pd.Series(after, dtype=object),
@@ -213,21 +227,55 @@ class Counterfactuals:
         rounds = np.zeros(len(self), dtype=np.intp)
         np.maximum.at(rounds, self._steps.row(), self._steps.step)
         not_found = ~self.found
+        which = {"counterfactual": self._which()} if self._several else {}
         return pd.DataFrame(
             {
+                **which,
                 "sparsity": pd.arrays.IntegerArray(counts.astype(np.int64), not_found),
                 "proximity": np.where(self.found, self._distance.between(self._rows, self._values), np.nan),
                 "plausibility": self._errors,
                 "probability": self.probability,
                 "rounds": pd.arrays.IntegerArray(rounds.astype(np.int64), not_found),
             },
-            index=self._schema.container.labels(self._X),
+            index=self._labels,
         )
+
+    def pareto(self) -> Counterfactuals:
+        """All counterfactuals of each row that nothing beats in changes, distance and plausibility together.
+
+        Of the valid hybrids that ``search="thorough"`` looked at; ordered by row, fewest changes first. Of several
+        that are equal in all three, one. Its :attr:`rows` tells whose each is, by the positions of ``explain``.
+        """
+        if self._front is None:
+            raise OptionError(
+                "pareto() needs the hybrids that only the thorough search looks at; use NICE(..., search='thorough')."
+            )
+        _, first = np.unique(self.rows, return_index=True)
+        entries, members = self._front.members(self.rows, np.sort(first))
+        batch = self._take(entries)
+        is_point = members >= 0
+        values, after, errors = batch._values.copy(), batch._after.copy(), batch._errors.copy()
+        donors = batch.donors.copy()
+        values[is_point] = self._front.values[members[is_point]]
+        after[is_point] = self._front.probabilities[members[is_point]]
+        errors[is_point] = self._front.errors[members[is_point]]
+        donors[is_point] = self._front.donors[members[is_point]]
+        line, feature = np.nonzero(differs(batch._rows, values))
+        steps = Steps.of(len(entries), line, feature, np.ones_like(line), after[line])
+        return replace(batch, donors=donors, _values=values, _after=after, _errors=errors, _steps=steps, _several=True)
+
+    def _which(self) -> Ints:
+        """The number of each counterfactual among those of its row."""
+        order = np.argsort(self.rows, kind="stable")
+        starts = np.searchsorted(self.rows[order], self.rows[order])
+        which = np.empty(len(order), dtype=np.intp)
+        which[order] = np.arange(len(order)) - starts
+        return which
 
     def __repr__(self) -> str:
         """A summary and the first rows."""
         first = self[:_ROWS_SHOWN]
-        labels = [str(label) for label in self._labels(first)]
+        labels = [str(label) for label in first._labels]
         width = max(map(len, labels), default=0)
         lines = [f"  {label:>{width}}  {words.line(one)}" for label, one in zip(labels, first, strict=True)]
         return "\n".join([self._summary(), *lines, *self._more("  {}")])
@@ -236,22 +284,28 @@ class Counterfactuals:
         first = self[:_ROWS_SHOWN]
         rows = (
             [f"<b>{escape(str(label))}</b>", *words.html_cells(one)]
-            for label, one in zip(self._labels(first), first, strict=True)
+            for label, one in zip(first._labels, first, strict=True)
         )
         table = words.html(["row", "decision", "becomes", "changes"], rows)
         return f"<div><p>{self._summary()}</p>{table}{''.join(self._more('<p>{}</p>'))}</div>"
 
-    def _labels(self, first: Counterfactuals) -> pd.Index[Any]:
-        return self._schema.container.labels(first._X)
-
     def _summary(self) -> str:
-        found = int(self.found.sum())
-        share = f"{found / len(self):.1%}" if len(self) else "-"
-        changes = f", {len(self._steps.feature) / found:.1f} changes on average" if found else ""
-        return f"Counterfactuals: {len(self):,} rows, {found:,} found ({share}){changes}"
+        n_rows, n_found = len(np.unique(self.rows)), len(np.unique(self.rows[self.found]))
+        n_counterfactuals = int(self.found.sum())
+        share = f"{n_found / n_rows:.1%}" if n_rows else "-"
+        several = f", {n_counterfactuals:,} counterfactuals" if self._several else ""
+        changes = f", {len(self._steps.feature) / n_counterfactuals:.1f} changes on average" if n_found else ""
+        return f"Counterfactuals: {n_rows:,} rows, {n_found:,} found ({share}){several}{changes}"
 
     def _more(self, form: str) -> list[str]:
-        return [form.format(f"... and {len(self) - _ROWS_SHOWN:,} more rows")] if len(self) > _ROWS_SHOWN else []
+        more = []
+        if len(self) > _ROWS_SHOWN:
+            more.append(f"... and {len(self) - _ROWS_SHOWN:,} more {'counterfactuals' if self._several else 'rows'}")
+        noted = [note is not None for note in self.notes]
+        if any(noted):
+            count = len(np.unique(self.rows[noted]))
+            more.append(f"{count:,} {'row has a note' if count == 1 else 'rows have notes'}: cfs.notes")
+        return [form.format(line) for line in more]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -270,6 +324,12 @@ class Counterfactual:
         """Why there is none, in words."""
         reason: str | None = self._batch.reasons[0]
         return reason
+
+    @property
+    def note(self) -> str | None:
+        """Where less was done than asked for, in words."""
+        note: str | None = self._batch.notes[0]
+        return note
 
     @property
     def donor(self) -> int | None:
@@ -300,7 +360,7 @@ class Counterfactual:
     @cached_property
     def changes(self) -> tuple[Change, ...]:
         """The changes, in the order of the walk."""
-        table = self._batch.changes().drop(columns="row")
+        table = self._batch.changes()[["feature", "before", "after", "step", "probability"]]
         return tuple(
             Change(feature, before, after, int(step), float(probability))
             for feature, before, after, step, probability in table.itertuples(index=False)
@@ -331,42 +391,97 @@ class Counterfactual:
         return f"<div><p>{escape(self.text())}</p>{table}</div>"
 
 
+@dataclass(frozen=True, eq=False)
+class Front:
+    """What nothing beats, for all rows, ordered by row: the members of row ``i`` are ``starts[i]:starts[i + 1]``."""
+
+    starts: Ints
+    values: Floats
+    probabilities: Floats
+    donors: Ints
+    errors: Floats
+
+    def members(self, rows: Ints, entries: Ints) -> tuple[Ints, Ints]:
+        """For the rows of some entries: the entry of each member, and its place; -1 for a row that has no members."""
+        counts = np.diff(self.starts)[rows[entries]]
+        lines = np.maximum(counts, 1)
+        place = (
+            self.starts[rows[entries]].repeat(lines) + np.arange(lines.sum()) - (np.cumsum(lines) - lines).repeat(lines)
+        )
+        return entries.repeat(lines), np.where(counts.repeat(lines) > 0, place, -1)
+
+
 def answer(
     *,
     X: Table,
     schema: Schema,
     rows: Floats,
-    values: Floats,
     before: Floats,
-    after: Floats,
-    found: Bools,
+    is_found: Bools,
     reasons: Objects,
-    donors: Ints,
-    steps: Steps,
+    walking: Ints,
+    answers: Answers,
+    positions: Ints,
     classes: Objects,
     distance: Heom,
     error: Callable[[Floats], Floats] | None,
     model_calls: int,
     model_rows: int,
+    several: bool,
 ) -> Counterfactuals:
-    """Put a result together; ``donors`` of -1 are none, ``error`` measures the plausibility of float rows."""
-    errors = np.full(len(rows), np.nan)
-    if error is not None and found.any():
-        errors[found] = error(values[found])
+    """Put a result together.
+
+    ``answers`` belong to the rows at ``walking``; the others have none, or (``is_found``) need none. ``positions`` are
+    those of the index's donors in the training data; ``error`` measures the plausibility of float rows.
+    """
+    still = np.setdiff1d(np.arange(len(rows)), walking)
+    points = answers.points
+    row = np.concatenate([still, walking[points.row]])
+    order = np.argsort(row, kind="stable")
+    row = row[order]
+
+    def merged(others: Any, found: Any) -> Any:
+        return np.concatenate([others, found])[order]
+
+    values = merged(rows[still], points.values)
+    notes = np.full(len(rows), None, dtype=object)
+    notes[walking] = answers.notes
+    donors = merged(np.full(len(still), -1), positions[points.donor])
+    is_found = is_found[row]
+    errors = np.full(len(row), np.nan)
+    if error is not None and is_found.any():
+        errors[is_found] = error(values[is_found])
+    entry = np.empty(len(order), dtype=np.intp)
+    entry[order] = np.arange(len(order))
+    walks = answers.walks
     return Counterfactuals(
-        found=found,
-        reasons=reasons,
+        found=is_found,
+        reasons=reasons[row],
+        notes=notes[row],
+        rows=row,
         donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
         classes=classes,
         model_calls=model_calls,
         model_rows=model_rows,
-        _X=X,
+        _X=X if not several else schema.container.take(X, row),
+        _labels=schema.container.labels(X)[row],
         _schema=schema,
-        _rows=rows,
+        _rows=rows[row],
         _values=values,
-        _before=before,
-        _after=after,
-        _steps=steps,
+        _before=before[row],
+        _after=merged(before[still], points.probabilities),
+        _steps=Steps.of(len(row), entry[len(still) + walks.walk], walks.feature, walks.step, walks.reached),
         _distance=distance,
         _errors=errors,
+        _front=None if answers.front is None else _front(len(rows), walking, answers.front, positions, error),
+        _several=several,
     )
+
+
+def _front(
+    n_rows: int, walking: Ints, points: Points, positions: Ints, error: Callable[[Floats], Floats] | None
+) -> Front:
+    counts = np.bincount(walking[points.row], minlength=n_rows)
+    errors = np.full(len(points.row), np.nan) if error is None else error(points.values)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+    return Front(starts, points.values, points.probabilities, positions[points.donor], errors)

@@ -119,6 +119,10 @@ class Scorer:
         """Probabilities, one line per row; ``look_ahead`` rows ride along if the model must be asked."""
         return self._remembered(rows, look_ahead)
 
+    def is_out_of_time(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and perf_counter() >= self.deadline
+
     def _ask(self, rows: Floats) -> Floats:
         answers = []
         # Ends: every turn takes off at least one row.
@@ -136,9 +140,9 @@ class Scorer:
         """How many rows the next call may have to be done by the deadline; no fewer than come for nothing."""
         if self.deadline is None:
             return n_rows
-        left = self.deadline - perf_counter()
-        if left <= 0:
+        if self.is_out_of_time():
             raise OutOfTime
+        left = self.deadline - perf_counter()
         return min(n_rows, max(1, self.cost.rows_worth_a_call, int(left / max(self.cost.row, 1e-9))))
 
 
@@ -147,4 +151,3 @@ def _keys(rows: Floats) -> list[bytes]:
     buffer = (rows + 0.0).tobytes()
     width = rows.shape[1] * rows.itemsize
     return [buffer[at : at + width] for at in range(0, len(buffer), width)]
-

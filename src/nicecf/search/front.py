@@ -72,9 +72,8 @@ def best_first(objective: str, hybrids: Hybrids, reference: Hybrids) -> Ints:
     """
     if objective != "balanced":
         return orders(hybrids)[objective]
-    measures = [(hybrids.changes, reference.changes), (hybrids.distances, reference.distances)]
-    measures.append((hybrids.errors, reference.errors))
-    multiples = np.column_stack([_multiple(own, other) for own, other in measures])
+    pairs = [(getattr(hybrids, of), getattr(reference, of)) for of in ("changes", "distances", "errors")]
+    multiples = np.column_stack([_multiple(own, other) for own, other in pairs])
     return np.lexsort((multiples.sum(axis=1), (multiples > 1.0).any(axis=1)))
 
 
@@ -97,7 +96,7 @@ def unlike(hybrids: Hybrids, order: Ints, n: int) -> Ints:
     return np.array(chosen, dtype=np.intp)
 
 
-def _multiple(own: Floats | Ints, other: Floats | Ints) -> Floats:
+def _multiple(own: Floats, other: Floats) -> Floats:
     """``own`` as a multiple of ``other``; 0 of 0 is 1."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(own == other, 1.0, own / other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,7 @@ class Hybrids:
         """The number of hybrids."""
         return len(self.donor)
 
-    def take(self, places: Ints | Bools) -> Hybrids:
+    def take(self, places: Ints | Bools | slice) -> Hybrids:
         """Some of them, in the order asked for."""
         return Hybrids(*(getattr(self, field.name)[places] for field in fields(self)))
 
@@ -143,10 +144,11 @@ def _keys(donors: Floats) -> Keys:
     Cells of one column have equal keys if their values are equal. (That two of the hybrids of a row get one key, so
     that one of them is overlooked, is less likely than one in 10**12.)
     """
-    bits = (donors + 0.0).view(np.uint64)  # adding zero turns -0.0 into 0.0
+    bits: Any = (donors + 0.0).view(np.uint64)  # adding zero turns -0.0 into 0.0
     columns = np.arange(1, donors.shape[1] + 1, dtype=np.uint64)
     with np.errstate(over="ignore"):  # the last steps of splitmix64, which count on overflow
         x = bits + columns * np.uint64(0x9E3779B97F4A7C15)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return x ^ (x >> np.uint64(31))
+        keys: Keys = x ^ (x >> np.uint64(31))
+    return keys

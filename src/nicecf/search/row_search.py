@@ -10,11 +10,13 @@ that no valid one beats in all three, the most promising first.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from nicecf._typing import Bools, Floats, Ints
+from nicecf._typing import Bools, Floats
 from nicecf.classifier import decide, score_towards
 from nicecf.scorer import OutOfTime
 from nicecf.search.front import Front, orders
@@ -42,31 +44,46 @@ class RowSearch:
     """The thorough search for one row.
 
     ``found`` are the valid hybrids worth keeping. They only get better, and the search can be stopped at any time:
-    to begin with they are ``start``, known to be valid. ``is_exhaustive`` if every hybrid of every donor was looked at.
+    to begin with they are ``start``, known to be valid. ``is_exhaustive`` if no donor's lattice is too large to look at
+    every hybrid; ``n_large`` are.
     """
 
-    def __init__(self, lattices: Lattices, start: Hybrids, score: float, wanted: Bools, front: Front) -> None:
+    def __init__(
+        self,
+        lattices: Lattices,
+        start: Hybrids,
+        score: float,
+        wanted: Bools,
+        front: Front,
+        is_out_of_time: Callable[[], bool],
+    ) -> None:
         self.lattices = lattices
-        self.found = start
+        self.start = self.found = start
+        self.is_done = False
         sizes = 2.0 ** np.minimum(lattices.sizes, 60)
         self._is_whole = np.cumsum(sizes) <= WHOLE_LATTICES
-        self.is_exhaustive = bool(self._is_whole.all())
+        self.n_large = int(np.count_nonzero(~self._is_whole))
+        self.is_exhaustive = not self.n_large
         self._score = score
         self._wanted = wanted
         self._front = front
+        self._is_out_of_time = is_out_of_time
         self._seen: set[int] = set()
         self._n_asked = 0
         self._not_valid: list[Hybrids] = []
 
     def run(self) -> Search:
         """Search until nothing is left to ask for."""
-        self.found = yield from self._measured(self.found)
-        self._seen.update(self.found.keys.tolist())
-        self._keep(self.found)
+        self.start = yield from self._measured(self.start)
+        self._seen.update(self.start.keys.tolist())
+        self._keep(self.start)
+        if self._is_out_of_time():
+            return
         yield from self._enumerate()
         if not self.is_exhaustive:
             yield from self._beam()
             yield from self._look_around()
+        self.is_done = True
 
     def _enumerate(self) -> Search:
         """Small lattices as a whole, of the others the hybrids with one change."""
@@ -148,46 +165,62 @@ class RowSearch:
 
 
 def in_lock_step(
-    searches: Iterable[RowSearch],
+    searches: Iterable[tuple[int, RowSearch]],
     *,
     score: Callable[[Floats], Floats],
     error: Callable[[Floats], Floats],
     at_once: int,
-) -> Iterator[RowSearch]:
-    """Run searches side by side, ``at_once`` of them at a time; each comes back when it is done.
+) -> Iterator[tuple[int, RowSearch]]:
+    """Run numbered searches side by side, ``at_once`` of them at a time; each comes back when it is done.
 
-    When the time is up, all come back as they are, measured but not searched any further.
+    When time is up, those that would ask the model come back as they are.
     """
     waiting = iter(searches)
-    running: list[tuple[RowSearch, Search, Request]] = []
-    is_out_of_time = False
+    running: list[_Running] = []
     while True:
-        for search in waiting:
-            steps = search.run()
-            running.append((search, steps, next(steps)))  # the first request is for the errors of its start
-            if len(running) >= at_once:
-                break
+        running += [_Running.of(number, search) for number, search in islice(waiting, at_once - len(running))]
         if not running:
             return
         for kind, function in (("error", error), ("score", score)):
-            asking = [one for one in running if one[2][0] == kind]
-            running = [one for one in running if one[2][0] != kind]
+            asking = [one for one in running if one.request[0] == kind]
+            running = [one for one in running if one.request[0] != kind]
             if not asking:
                 continue
             try:
-                answers = function(np.concatenate([rows for _, _, (_, rows) in asking])) if not (kind == "score" and is_out_of_time) else None
+                answers = function(np.concatenate([one.request[1] for one in asking]))
             except OutOfTime:
-                is_out_of_time = True
-                answers = None
-            if answers is None:
-                yield from (search for search, _, _ in asking)
+                yield from ((one.number, one.search) for one in asking)
                 continue
-            ends = np.cumsum([len(rows) for _, _, (_, rows) in asking])
-            for (search, steps, (_, rows)), end in zip(asking, ends, strict=True):
-                try:
-                    running.append((search, steps, steps.send(answers[end - len(rows) : end])))
-                except StopIteration:
-                    yield search
+            at = 0
+            for one in asking:
+                n_rows = len(one.request[1])
+                if one.goes_on(answers[at : at + n_rows]):
+                    running.append(one)
+                else:
+                    yield one.number, one.search
+                at += n_rows
+
+
+@dataclass
+class _Running:
+    """A search that waits for an answer."""
+
+    number: int
+    search: RowSearch
+    steps: Search
+    request: Request
+
+    @classmethod
+    def of(cls, number: int, search: RowSearch) -> _Running:
+        steps = search.run()
+        return cls(number, search, steps, next(steps))  # it asks at least for the errors of its start
+
+    def goes_on(self, answer: Floats) -> bool:
+        try:
+            self.request = self.steps.send(answer)
+        except StopIteration:
+            return False
+        return True
 
 
 def _best_of_each(hybrids: Hybrids, count: int) -> Bools:

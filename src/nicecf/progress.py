@@ -1,0 +1,87 @@
+"""A progress bar for long work: on a terminal after a second, silent everywhere else unless asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TextIO
+
+import numpy as np
+
+from nicecf.exceptions import OptionError
+
+Report = Callable[[int], None]
+# What a user may pass: None, True, False, or a function of (rows done, rows in all).
+Choice = bool | Callable[[int, int], object] | None
+
+_FIRST_AFTER, _THEN_EVERY = 1.0, 0.1
+_WIDTH = 24
+
+
+@contextmanager
+def reporting(choice: Choice, total: int) -> Iterator[Report]:
+    """How far the work is, as a function of the rows done; the bar is wiped out at the end."""
+    if choice is None or isinstance(choice, (bool, np.bool_)):
+        stream = sys.stderr
+        if choice is None:
+            choice = stream.isatty()
+        if not choice:
+            yield lambda done: None
+            return
+        bar = _Bar(stream, total)
+        try:
+            yield bar
+        finally:
+            bar.wipe()
+    elif callable(choice):
+        report = choice
+        yield lambda done: (report(done, total), None)[1]
+    else:
+        raise OptionError(
+            f"progress={choice!r} is not known; pass True, False, None (a bar on a terminal only) or a function of "
+            "(rows done, rows in all)."
+        )
+
+
+class _Bar:
+    def __init__(self, stream: TextIO, total: int) -> None:
+        self._stream = stream
+        self._total = total
+        self._started = perf_counter()
+        self._next = self._started + _FIRST_AFTER
+        self._shown = 0
+
+    def __call__(self, done: int) -> None:
+        now = perf_counter()
+        if now < self._next:
+            return
+        self._next = now + _THEN_EVERY
+        line = bar_line(done, self._total, now - self._started)
+        self._stream.write(f"\r{line.ljust(self._shown)}")
+        self._stream.flush()
+        self._shown = len(line)
+
+    def wipe(self) -> None:
+        """Leave the line as it was."""
+        if self._shown:
+            self._stream.write(f"\r{' ' * self._shown}\r")
+            self._stream.flush()
+
+
+def bar_line(done: int, total: int, seconds: float) -> str:
+    """The bar as text.
+
+    >>> bar_line(250, 1000, seconds=20.0)
+    'explaining [######                  ] 250 of 1,000 rows, 1:00 left'
+    """
+    full = int(_WIDTH * done / total)
+    left = f", {_clock(seconds * (total - done) / done)} left" if done else ""
+    return f"explaining [{'#' * full}{' ' * (_WIDTH - full)}] {done:,} of {total:,} rows{left}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
