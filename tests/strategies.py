@@ -68,10 +68,11 @@ class Problem:
     def categorical_names(self):
         return [name for name, categorical in zip(self.names, self.is_categorical, strict=True) if categorical]
 
-    def nice(self, optimize, model=None):
+    def nice(self, optimize, model=None, **options):
         """The explainer that the problem asks for, not fitted yet."""
         return NICE(
             self.model if model is None else model,
+            **options,
             optimize=optimize,
             scale=self.scale,
             justified=self.justified,

@@ -12,6 +12,9 @@ METHODS = {
     "nice-proximity": functools.partial(NICE, optimize="proximity"),
     "nice-plausibility": functools.partial(NICE, optimize="plausibility"),
     "nice-std-unjustified": functools.partial(NICE, scale="std", justified=False),
+    "nice-thorough": functools.partial(NICE, search="thorough", neighbors=10),
+    "nice-thorough-plausibility": functools.partial(NICE, search="thorough", neighbors=10, optimize="plausibility"),
+    "nice-thorough-balanced": functools.partial(NICE, search="thorough", optimize="balanced"),
 }
 
 

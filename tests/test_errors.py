@@ -28,9 +28,16 @@ def nice():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"optimize": "sparcity"}, r"optimize='sparcity' is not known; choose one of 'none', 'sparsity', 'proximity', 'plausibility' or pass a reward function\. Did you mean 'sparsity'\?"),
+        ({"optimize": "sparcity"}, r"optimize='sparcity' is not known; choose one of 'none', 'sparsity', 'proximity', 'plausibility', 'balanced' or pass a reward function\. Did you mean 'sparsity'\?"),
         ({"optimize": 3}, "optimize=3 is not known"),
-        ({"search": "thorogh"}, "search='thorogh' is not known; choose 'greedy'"),
+        ({"search": "thorogh"}, r"search='thorogh' is not known; choose one of 'greedy', 'thorough'\. Did you mean 'thorough'\?"),
+        ({"search": "thorough", "optimize": "none"}, "search='thorough' needs an objective that compares counterfactuals; optimize='none' compares none. Choose one of 'sparsity'"),
+        ({"search": "thorough", "optimize": lambda round: round.score}, "optimize=a reward function compares none"),
+        ({"optimize": "balanced"}, "optimize='balanced' needs search='thorough'"),
+        ({"neighbors": 5}, "neighbors=5 needs search='thorough': the greedy search walks to one donor"),
+        ({"search": "thorough", "neighbors": 0}, "neighbors must be a whole number of at least 1, or None, got 0"),
+        ({"search": "thorough", "neighbors": 2.5}, "neighbors must be a whole number of at least 1, or None, got 2.5"),
+        ({"search": "thorough", "neighbors": True}, "neighbors must be"),
         ({"distance": "l2"}, "distance='l2' is not known; choose 'heom'"),
         ({"scale": "mad"}, "scale='mad' is not known; choose one of 'range', 'std'"),
         ({"justified": "yes"}, "justified must be True or False, got 'yes'"),

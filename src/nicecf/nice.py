@@ -29,9 +29,6 @@ from nicecf.search.donors import DonorChoice
 from nicecf.search.greedy import jump, walk_greedily
 from nicecf.search.thorough import Thorough
 
-# How many donors the thorough search looks at.
-_NEIGHBORS = 100
-
 
 class NICE(BaseEstimator):
     """Nearest instance counterfactual explanations (Brughmans, Leyman and Martens).
@@ -228,7 +225,7 @@ class NICE(BaseEstimator):
             donor_probabilities=training.probabilities[donors.positions],
             n_decided=np.bincount(decisions, minlength=n_classes),
             reward=reward,
-            thorough=None if not is_thorough else (str(self.optimize), self.neighbors or _NEIGHBORS),
+            thorough=None if not is_thorough else (str(self.optimize), self.neighbors),
             measure_error=measure_error,
         )
 
@@ -286,7 +283,7 @@ class _Learned:
     n_decided: Ints
     reward: Callable[[Round], Floats] | None
     # The objective and the number of neighbors of the thorough search; None for the greedy one.
-    thorough: tuple[str, int] | None
+    thorough: tuple[str, int | None] | None
     measure_error: Autoencoder | Callable[[Any], Any] | None
 
     def check_call(self, n_counterfactuals: Any, time_budget: Any) -> None:
@@ -320,9 +317,9 @@ class _Learned:
     ) -> Answers:
         """The counterfactuals of the rows at ``walking``; ``donors`` are the nearest donors of each."""
         rows, probabilities, wanted = question.rows[walking], question.probabilities[walking], question.wanted[walking]
-        if self.thorough is not None and error is not None and len(walking):
-            objective, k = self.thorough
-            search = Thorough(self.donors, self.donor_probabilities, self.distance, k, objective, n_wanted)
+        if self.thorough is not None and error is not None:
+            objective, neighbors = self.thorough
+            search = Thorough(self.donors, self.donor_probabilities, self.distance, neighbors, objective, n_wanted)
             return search(rows, probabilities, wanted, score=question.scorer, error=error, report=report)
         values, donor_probabilities = np.ascontiguousarray(self.donors.values[donors]), self.donor_probabilities[donors]
         if self.reward is None:

@@ -44,10 +44,10 @@ class Cost:
     def after(self, seconds: float, rows: int) -> Cost:
         """The cost as it looks after one more call: halfway to what that call says of its larger part.
 
-        >>> Cost(call=0.02, row=0.0001).after(0.04, rows=2)
-        Cost(call=0.0299, row=0.0001)
-        >>> Cost(call=0.02, row=0.0001).after(0.32, rows=1000)
-        Cost(call=0.02, row=0.0002)
+        >>> Cost(call=0.5, row=0.25).after(1.0, rows=1)
+        Cost(call=0.625, row=0.25)
+        >>> Cost(call=0.5, row=0.25).after(50.5, rows=100)
+        Cost(call=0.5, row=0.375)
         """
         if rows * self.row > self.call:
             return Cost(self.call, (self.row + max(0.0, seconds - self.call) / rows) / 2)
@@ -114,6 +114,7 @@ class Scorer:
         self.deadline: float | None = None
         self.calls = 0
         self.rows = 0
+        self._seconds_per_row = 0.0
 
     def __call__(self, rows: Floats, look_ahead: LookAhead | None = None) -> Floats:
         """Probabilities, one line per row; ``look_ahead`` rows ride along if the model must be asked."""
@@ -130,20 +131,22 @@ class Scorer:
             n = self._rows_in_time(len(rows))
             start = perf_counter()
             answers.append(self._classifier.probabilities(self._schema.decode(rows[:n]), n))
-            self.cost = self.cost.after(perf_counter() - start, n)
+            seconds = perf_counter() - start
+            self.cost = self.cost.after(seconds, n)
+            self._seconds_per_row = seconds / n
             self.calls += 1
             self.rows += n
             rows = rows[n:]
         return answers[0] if len(answers) == 1 else np.concatenate(answers)
 
     def _rows_in_time(self, n_rows: int) -> int:
-        """How many rows the next call may have to be done by the deadline; no fewer than come for nothing."""
+        """How many rows the next call may have to be done by the deadline, each as slow as in the call before."""
         if self.deadline is None:
             return n_rows
         if self.is_out_of_time():
             raise OutOfTime
         left = self.deadline - perf_counter()
-        return min(n_rows, max(1, self.cost.rows_worth_a_call, int(left / max(self.cost.row, 1e-9))))
+        return min(n_rows, max(1, int(left / max(self._seconds_per_row, 1e-9))))
 
 
 def _keys(rows: Floats) -> list[bytes]:

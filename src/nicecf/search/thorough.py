@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -19,15 +19,20 @@ from nicecf.search.greedy import Walks, walk_greedily
 from nicecf.search.lattice import Hybrids, Lattices, joined
 from nicecf.search.row_search import WHOLE_LATTICES, RowSearch, in_lock_step
 
+_NEIGHBORS = 100
+
 
 @dataclass(frozen=True, eq=False)
 class Thorough:
-    """The thorough search with its options: ``k`` donors, the objective, and how many counterfactuals are wanted."""
+    """The thorough search with its options: how many donors, the objective, how many counterfactuals are wanted.
+
+    ``neighbors=None`` is a number that suits most tables; that there are fewer donors is then nothing to tell.
+    """
 
     index: DonorIndex
     donor_probabilities: Floats
     distance: Heom
-    k: int
+    neighbors: int | None
     objective: str
     n_wanted: int
 
@@ -42,7 +47,7 @@ class Thorough:
         report: Callable[[int], None],
     ) -> Answers:
         """Search for each row, which must have a donor."""
-        donors, _ = self.index.nearest_many(rows, wanted, k=self.k)
+        donors, _ = self.index.nearest_many(rows, wanted, k=self.neighbors or _NEIGHBORS)
         paper = self._walks_of_the_paper(rows, row_probabilities, donors[:, 0], wanted, score, error)
         scores = score_towards(row_probabilities, wanted)
         front = Front(by_features=self.n_wanted > 1)
@@ -67,7 +72,8 @@ class Thorough:
             fronts.append(self._points(i, search, Front(by_features=False).of(search.found), donors[i]))
             notes[i] = self._note(search, n_found=len(best))
             report(n_done)
-        points = _by_row(chosen)
+        nothing = Points(donors[:0, 0], donors[:0, 0], rows[:0], row_probabilities[:0])
+        points = _by_row(chosen, nothing)
         walks = walk_greedily(
             rows[points.row],
             row_probabilities[points.row],
@@ -79,7 +85,7 @@ class Thorough:
             distance=self.distance,
             to_the_end=True,
         )
-        return Answers(points, walks, notes, _by_row(fronts))
+        return Answers(points, walks, notes, _by_row(fronts, nothing))
 
     def _walks_of_the_paper(
         self,
@@ -121,8 +127,8 @@ class Thorough:
     def _note(self, search: RowSearch, n_found: int) -> str | None:
         notes = []
         n_donors = len(search.lattices.donors)
-        if n_donors < self.k:
-            notes.append(f"{n_donors} of {self.k} neighbors: there are no more donors")
+        if self.neighbors is not None and n_donors < self.neighbors:
+            notes.append(f"{n_donors} of {self.neighbors} neighbors: there are no more donors")
         if not search.is_done:
             notes.append("time_budget was used up before the search ended")
         elif not search.is_exhaustive:
@@ -137,9 +143,7 @@ class Thorough:
         return "; ".join(notes) or None
 
 
-def _by_row(parts: list[Points]) -> Points:
+def _by_row(parts: list[Points], nothing: Points) -> Points:
     """All points, ordered by row."""
-    parts = sorted(parts, key=lambda part: int(part.row[0]))
-    row, donor = (np.concatenate([getattr(part, name) for part in parts]) for name in ("row", "donor"))
-    values, probabilities = (np.concatenate([getattr(part, n) for part in parts]) for n in ("values", "probabilities"))
-    return Points(row, donor, values, probabilities)
+    parts = [nothing, *sorted(parts, key=lambda part: int(part.row[0]))]
+    return Points(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Points)))

@@ -1,0 +1,264 @@
+"""The thorough search: as good as looking at every hybrid, never worse than the paper, and honest about its limits."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import best
+import paper
+from nicecf import NICE, OptionError
+from nicecf.search import row_search
+from strategies import as_lists, problems
+
+OWN = {"sparsity": 0, "proximity": 1, "plausibility": 2}
+
+
+def explained(p, optimize, k, **options):
+    nice = p.nice(optimize, search="thorough", neighbors=k).fit(p.frame(p.rows), p.labels)
+    return nice.explain(p.frame(p.to_explain), target_class=p.target, **options)
+
+
+def every_hybrid(p, row, k):
+    positions = best.donors(
+        row, p.rows, p.labels, p.classes, p.model.probabilities, p.is_categorical, p.target, p.scale, p.justified, k
+    )
+    return best.valid_hybrids(
+        row, positions, p.rows, p.classes, p.model.probabilities, p.is_categorical, p.target, p.scale, p.error.of
+    )
+
+
+def by_the_paper(p, row, optimize):
+    """Changes, distance and error of the paper's answer; None if it has none or the row is in the target."""
+    answer = paper.explain(
+        row, p.rows, p.labels, p.classes, p.model.probabilities, p.is_categorical, p.target, optimize, p.scale,
+        p.justified, p.error.of,
+    )  # fmt: skip
+    if answer is None or not answer[2]:
+        return None
+    scales = paper.scales_of(p.rows, p.is_categorical, p.scale)
+    return len(answer[2]), paper.heom(row, answer[0], scales), p.error.of(answer[0])
+
+
+def measures(cfs):
+    table = cfs.metrics()[["sparsity", "proximity", "plausibility"]]
+    return [(int(changes), distance, error) for changes, distance, error in table.itertuples(index=False)]
+
+
+def in_order(measures, optimize):
+    changes, distance, error = measures
+    return {
+        "sparsity": (changes, distance, error),
+        "proximity": (distance, changes, error),
+        "plausibility": (error, changes, distance),
+    }[optimize]
+
+
+@pytest.mark.parametrize("optimize", ["sparsity", "proximity", "plausibility"])
+@given(p=problems(n_to_explain=st.integers(1, 3)), k=st.sampled_from([1, 2, 5, 50]))
+def test_the_answer_is_the_best_of_every_hybrid(optimize, p, k):
+    assume(p.scale == "range")  # exact sums: a tie is a tie
+    cfs = explained(p, optimize, k)
+    for i, row in enumerate(p.to_explain):
+        one = cfs[i]
+        if by_the_paper(p, row, "none") is None:
+            assert not one.found or not one.changes
+            continue
+        hybrids = every_hybrid(p, row, k)
+        assert in_order(measures(cfs[i : i + 1])[0], optimize) == min(in_order(h[:3], optimize) for h in hybrids)
+        assert as_lists(one.to_frame())[0] in [h[4] for h in hybrids]
+
+
+@given(p=problems(n_to_explain=st.integers(1, 3)), k=st.sampled_from([1, 3, 50]))
+def test_the_pareto_set_is_the_front_of_every_hybrid(p, k):
+    assume(p.scale == "range")
+    cfs = explained(p, "sparsity", k)
+    front = cfs.pareto()
+    for i, row in enumerate(p.to_explain):
+        mine = front[front.rows == i]
+        if by_the_paper(p, row, "none") is None:
+            assert len(mine) == 1
+            continue
+        assert len(mine) == len(set(measures(mine)))
+        assert set(measures(mine)) == best.front([h[:3] for h in every_hybrid(p, row, k)])
+        assert all(values in [h[4] for h in every_hybrid(p, row, k)] for values in as_lists(mine.to_frame()))
+
+
+@given(p=problems(n_to_explain=st.integers(1, 3)), k=st.sampled_from([1, 3, 50]))
+def test_balanced_is_no_worse_than_the_papers_sparsity_in_anything(p, k):
+    assume(p.scale == "range")
+    cfs = explained(p, "balanced", k)
+    for i, row in enumerate(p.to_explain):
+        reference = by_the_paper(p, row, "sparsity")
+        if reference is None:
+            continue
+        mine = measures(cfs[i : i + 1])[0]
+        assert best.no_worse(mine, reference)
+        dominated = [h[:3] for h in every_hybrid(p, row, k) if best.no_worse(h[:3], mine) and h[:3] != mine]
+        assert not dominated
+
+
+@pytest.mark.parametrize("limits", [(1, 4096, 1500, 1500), (8, 1, 10, 10), (4, 4, 0, 50), (1, 2, 50, 0)])
+@pytest.mark.parametrize("optimize", ["sparsity", "proximity", "plausibility"])
+@given(p=problems(n_to_explain=st.integers(1, 3)))
+def test_where_lattices_are_too_large_it_is_valid_and_never_worse_than_the_paper(limits, optimize, p):
+    assume(p.scale == "range")
+    names = ("WHOLE_LATTICES", "FIRST_STEPS", "IN_BEAM", "AROUND")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in zip(names, limits, strict=True):
+            patch.setattr(row_search, name, value)
+        cfs = explained(p, optimize, 5)
+    for i, row in enumerate(p.to_explain):
+        reference = by_the_paper(p, row, optimize)
+        if reference is None:
+            continue
+        mine = measures(cfs[i : i + 1])[0]
+        assert mine[OWN[optimize]] <= reference[OWN[optimize]]
+        assert mine in [h[:3] for h in every_hybrid(p, row, 5)]
+
+
+@given(p=problems(n_to_explain=st.integers(1, 2)), n=st.integers(2, 4), optimize=st.sampled_from(sorted(OWN)))
+def test_several_counterfactuals_change_unlike_features(p, n, optimize):
+    assume(p.scale == "range")
+    cfs = explained(p, optimize, 50, n_counterfactuals=n)
+    for i, row in enumerate(p.to_explain):
+        mine = cfs[cfs.rows == i]
+        if by_the_paper(p, row, "none") is None:
+            assert len(mine) == 1
+            continue
+        features = [tuple(p.names.index(c.feature) for c in one.changes) for one in mine]
+        assert all(best.are_unlike(a, b) for k, a in enumerate(features) for b in features[:k])
+        valid = [h[4] for h in every_hybrid(p, row, 50)]
+        assert all(values in valid for values in as_lists(mine.to_frame()))
+        order = [in_order(m, optimize) for m in measures(mine)]
+        assert order == sorted(order)
+        assert order[0] == min(in_order(h[:3], optimize) for h in every_hybrid(p, row, 50))
+        # No better one was left out at any place, and none at all where fewer came back than were asked for.
+        others = best.alternatives(every_hybrid(p, row, 50))
+        for place in range(len(mine), n)[:1]:
+            assert not [h for h in others if all(best.are_unlike(h[3], f) for f in features)], place
+        for place, reached in enumerate(order):
+            rivals = [h for h in others if all(best.are_unlike(h[3], f) for f in features[:place])]
+            assert reached <= min(in_order(h[:3], optimize) for h in rivals)
+        assert (len(mine) < n) == any("counterfactuals: no more" in (note or "") for note in mine.notes)
+
+
+def noisy_table(n_rows=300, n_features=12, seed=0):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_rows, n_features)).round(1)
+    return X, (X @ np.linspace(1, 0.2, n_features) > 0).astype(int)
+
+
+def linear(X):
+    p = 1 / (1 + np.exp(-(X @ np.linspace(1, 0.2, X.shape[1]))))
+    return np.column_stack([1 - p, p])
+
+
+def spread(X):
+    return np.abs(X).sum(axis=1)
+
+
+def test_large_lattices_are_searched_and_the_notes_say_so():
+    X, y = noisy_table()
+    options = {"plausibility": spread, "categorical_features": []}
+    greedy = NICE(linear, **options).fit(X, y).explain(X[:20])
+    thorough = NICE(linear, search="thorough", **options).fit(X, y).explain(X[:20])
+    assert (thorough.metrics()["sparsity"] <= greedy.metrics()["sparsity"]).all()
+    assert thorough.metrics()["sparsity"].sum() < greedy.metrics()["sparsity"].sum()
+    assert all("beam and local search: the lattices of" in note for note in thorough.notes)
+    assert "20 rows have notes: cfs.notes" in repr(thorough)
+    assert greedy.notes.tolist() == [None] * 20
+
+
+def test_a_batch_asks_about_as_often_as_its_longest_search():
+    X, y = noisy_table(n_features=6)
+    nice = NICE(linear, search="thorough", plausibility=spread).fit(X, y)
+    calls = [nice.explain(X[[i]]).model_calls for i in range(20)]
+    assert nice.explain(X[:20]).model_calls <= 2 * max(calls) < sum(calls)
+
+
+def test_each_distinct_row_is_asked_for_once():
+    asked = []
+
+    def model(X):
+        asked.extend(map(bytes, X))
+        return linear(X)
+
+    X, y = noisy_table(n_features=6)
+    nice = NICE(model, search="thorough", plausibility=spread).fit(X, y)
+    asked.clear()
+    cfs = nice.explain(X[:5])
+    assert len(asked) == len(set(asked)) == cfs.model_rows
+
+
+def test_fewer_donors_than_neighbors_is_said():
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+    model = lambda X: np.column_stack([X[:, 0] <= 0.5, X[:, 0] > 0.5]).astype(float)
+    cfs = NICE(model, search="thorough", neighbors=5, plausibility=spread).fit(X, [0, 1, 1]).explain(X[:1])
+    assert cfs.notes[0] == "2 of 5 neighbors: there are no more donors"
+    assert cfs[0].note == cfs.notes[0]
+
+
+def test_the_default_number_of_neighbors_says_nothing_about_small_tables():
+    X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    model = lambda X: np.column_stack([X[:, 0] <= 0.5, X[:, 0] > 0.5]).astype(float)
+    cfs = NICE(model, search="thorough", plausibility=spread).fit(X, [0, 1]).explain(X[:1])
+    assert cfs.notes[0] is None
+
+
+def test_steps_are_in_the_order_of_a_greedy_walk():
+    X, y = noisy_table(n_features=5)
+    cfs = NICE(linear, search="thorough", optimize="plausibility", plausibility=spread).fit(X, y).explain(X[:30])
+    changes = cfs.changes()
+    several = changes[changes["row"].isin(changes["row"].value_counts().loc[lambda n: n > 1].index)]
+    assert len(several)
+    for label, steps in several.groupby("row"):
+        assert steps["step"].tolist() == list(range(1, len(steps) + 1))
+        row = X[int(label)].copy()
+        for feature, after, probability in steps[["feature", "after", "probability"]].itertuples(index=False):
+            row[int(feature[1:])] = after
+            assert probability == pytest.approx(
+                linear(row[None])[0].max() if probability > 0.5 else linear(row[None])[0].min()
+            )
+
+
+def test_results_with_several_counterfactuals_keep_their_rows():
+    X, y = noisy_table(n_features=6)
+    frame = pd.DataFrame(X, columns=list("abcdef"), index=[f"r{i}" for i in range(len(X))])
+    model = lambda X: linear(X.to_numpy())
+    nice = NICE(model, search="thorough", plausibility=lambda X: spread(X.to_numpy())).fit(frame, y)
+    cfs = nice.explain(frame.iloc[:4], n_counterfactuals=3)
+    assert cfs.rows.tolist() == sorted(cfs.rows.tolist())
+    assert cfs.to_frame().index.tolist() == [f"r{i}" for i in cfs.rows]
+    assert cfs.changes().columns[:2].tolist() == ["row", "counterfactual"]
+    assert cfs.metrics()["counterfactual"].tolist() == [
+        int((cfs.rows[:i] == row).sum()) for i, row in enumerate(cfs.rows)
+    ]
+    assert f"4 rows, 4 found (100.0%), {len(cfs)} counterfactuals" in repr(cfs)
+    assert (model(cfs.to_frame()).argmax(axis=1) != model(frame.iloc[cfs.rows]).argmax(axis=1)).all()
+    front = cfs[cfs.rows == 2].pareto()
+    assert set(front.rows.tolist()) == {2}
+    assert set(front.to_frame().index) == {"r2"}
+    assert len(front) == (cfs.pareto().rows == 2).sum()
+
+
+def test_rows_without_a_counterfactual_keep_one_place():
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    model = lambda X: np.column_stack([X[:, 0] <= 0.5, X[:, 0] > 0.5, np.zeros(len(X))]).astype(float)
+    nice = NICE(model, search="thorough", plausibility=spread, classes=["no", "yes", "never"]).fit(
+        X, ["no", "yes", "no"]
+    )
+    cfs = nice.explain(X, target_class=np.array(["yes", "yes", "never"]), n_counterfactuals=2)
+    assert cfs.rows.tolist() == [0, 1, 2]
+    assert cfs.found.tolist() == [True, True, False]
+    assert "never" in cfs.reasons[2]
+    assert cfs.pareto().found.tolist() == [True, True, False]
+    assert cfs.pareto().to_numpy()[2].tolist() != cfs.pareto().to_numpy()[1].tolist()
+    assert [len(one.changes) for one in cfs.pareto()] == [1, 0, 0]
+
+
+def test_pareto_needs_the_thorough_search():
+    X, y = noisy_table()
+    with pytest.raises(OptionError, match=r"pareto\(\) needs .* use NICE\(..., search='thorough'\)"):
+        NICE(linear).fit(X, y).explain(X[:1]).pareto()

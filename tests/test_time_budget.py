@@ -1,0 +1,153 @@
+"""Any time: the donor first, improvements while time lasts. The clock is the test's own; nothing here waits."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from nicecf import NICE, OptionError, nice, scorer
+from strategies import as_lists, problems
+
+OBJECTIVES = ["plausibility", "proximity", "sparsity"]
+
+
+class Clock:
+    """Stands still, but for what the model takes: ``call`` seconds a call and ``row`` seconds a row."""
+
+    def __init__(self, model, call=1.0, row=0.0):
+        self.model, self.call, self.row = model, call, row
+        self.now = 0.0
+        self.calls = []
+
+    def __call__(self, X):
+        self.calls.append(self.now)
+        self.now += self.call + self.row * len(X)
+        return self.model(X)
+
+    def time(self):
+        return self.now
+
+
+@pytest.fixture
+def patched():
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+def timed(p, optimize, search, budget, *, row=0.0):
+    clock = Clock(p.model, row=row)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nice, "perf_counter", clock.time)
+        patch.setattr(scorer, "perf_counter", clock.time)
+        explainer = p.nice(optimize, clock, search=search).fit(p.frame(p.rows), p.labels)
+        started, clock.calls = clock.now, []
+        cfs = explainer.explain(p.frame(p.to_explain), target_class=p.target, time_budget=budget)
+        return cfs, [at - started for at in clock.calls], clock.now - started
+
+
+@pytest.mark.parametrize("search", ["greedy", "thorough"])
+@given(
+    p=problems(n_to_explain=st.integers(1, 4)),
+    optimize=st.sampled_from(OBJECTIVES),
+    budgets=st.lists(st.sampled_from([0.5, 1.5, 2.5, 3.5, 5.5, 9.5, 50.0]), min_size=2, max_size=3, unique=True),
+)
+def test_any_budget_gives_valid_answers_and_a_longer_one_none_that_is_worse(search, p, optimize, budgets):
+    assume(not (search == "greedy" and optimize == "plausibility"))  # the paper's product may end above its donor
+    reached = []
+    for budget in sorted(budgets):
+        cfs, calls, took = timed(p, optimize, search, budget)
+        assert all(at < budget for at in calls)  # no call begins after the end: one call too long at most
+        assert took <= budget + 1.0
+        free, _, _ = timed(p, optimize, search, None)
+        assert cfs.found.tolist() == free.found.tolist()
+        for one in cfs[cfs.found]:
+            assert p.classes[int(np.argmax(p.model.probabilities(as_lists(one.to_frame())[0])))] == one.predicted_after
+        assert (
+            (cfs[cfs.found].predicted_after == free[free.found].predicted_after).all()
+            or p.target == "other"
+            or len(p.target) > 1
+        )
+        reached.append(cfs.metrics()[optimize][cfs.found].to_numpy(dtype=float))
+    for shorter, longer in pairwise(reached):
+        assert (longer <= shorter).all()
+
+
+@pytest.mark.parametrize("search", ["greedy", "thorough"])
+@pytest.mark.parametrize("optimize", OBJECTIVES)
+@given(p=problems(n_to_explain=st.integers(1, 3)))
+def test_a_budget_that_is_not_used_up_changes_nothing(search, optimize, p):
+    cfs, _, _ = timed(p, optimize, search, 1e6)
+    free, _, _ = timed(p, optimize, search, None)
+    assert as_lists(cfs.to_frame()) == as_lists(free.to_frame())
+    assert cfs.notes.tolist() == free.notes.tolist()
+
+
+def table(n=200, d=8):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, d)).round(1)
+    return X, (X.sum(axis=1) > 0).astype(int)
+
+
+def model(X):
+    p = 1 / (1 + np.exp(-X.sum(axis=1)))
+    return np.column_stack([1 - p, p])
+
+
+def explained(patch, search, budget, *, row=0.0, n_rows=20):
+    clock = Clock(model, row=row)
+    patch.setattr(nice, "perf_counter", clock.time)
+    patch.setattr(scorer, "perf_counter", clock.time)
+    X, y = table()
+    explainer = NICE(clock, search=search, plausibility=lambda X: np.abs(X).sum(axis=1)).fit(X, y)
+    started = clock.now
+    return explainer.explain(X[:n_rows], time_budget=budget), clock.now - started
+
+
+def test_without_time_the_answer_is_the_donor_and_the_notes_say_so(patched):
+    cfs, took = explained(patched, "greedy", 0.5)
+    assert took == 1.0
+    assert cfs.model_calls == 1
+    X, y = table()
+    donors = NICE(model, optimize="none").fit(X, y).explain(X[:20])
+    assert np.array_equal(cfs.to_numpy(), donors.to_numpy())
+    is_short = cfs.metrics()["sparsity"].to_numpy() == 1
+    assert all(
+        ("time_budget was used up" in (note or "")) != short for note, short in zip(cfs.notes, is_short, strict=True)
+    )
+
+
+def test_the_thorough_search_says_when_it_was_stopped(patched):
+    cfs, _ = explained(patched, "thorough", 2.5)
+    assert all("time_budget was used up before the search ended" in note for note in cfs.notes)
+    whole, _ = explained(patched, "thorough", None)
+    assert not any("time_budget" in (note or "") for note in whole.notes)
+    assert whole.metrics()["sparsity"].sum() < cfs.metrics()["sparsity"].sum()
+
+
+def test_calls_of_a_model_that_is_slow_by_row_are_cut_to_the_time_left(patched):
+    cfs, took = explained(patched, "thorough", 60.0, row=0.5)
+    assert cfs.found.all()
+    # 20 rows and 2 witnesses take 12 s; after that, no call may be planned beyond the end.
+    assert took <= 60.0 + 1.0 + 0.5
+
+
+@pytest.mark.parametrize("budget", [0, -1, 0.0, float("nan"), True, "1s", np.float64("nan"), [1]])
+def test_budgets_that_make_no_sense(budget):
+    X, y = table()
+    with pytest.raises(OptionError, match="time_budget must be a number of seconds above 0, or None for no limit, got"):
+        NICE(model).fit(X, y).explain(X[:1], time_budget=budget)
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5, True, "3", None, float("nan")])
+def test_numbers_of_counterfactuals_that_make_no_sense(n):
+    X, y = table()
+    with pytest.raises(OptionError, match="n_counterfactuals must be a whole number of at least 1, got"):
+        NICE(model).fit(X, y).explain(X[:1], n_counterfactuals=n)
+
+
+def test_several_counterfactuals_need_the_thorough_search():
+    X, y = table()
+    with pytest.raises(OptionError, match="n_counterfactuals=3 needs search='thorough'"):
+        NICE(model).fit(X, y).explain(X[:1], n_counterfactuals=3)
