@@ -252,7 +252,7 @@ def measure(
             before, after = paper[beside].column(column), thorough[objective].column(column)
             comparison, worse = compare(objective, column, before, after, is_found)
             comparisons.append(comparison)
-            examples += [f"row {i}: {comparison.name} {before[i]!r} -> {after[i]!r}" for i in worse[:N_EXAMPLES]]
+            examples += [f"row {i}: {comparison.name} {before[i]:.9g} -> {after[i]:.9g}" for i in worse[:N_EXAMPLES]]
     n_invalid = 0
     for search, variants in (("greedy", paper), ("thorough", thorough)):
         for objective, answered in variants.items():

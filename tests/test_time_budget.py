@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nicecf import NICE, OptionError, nice, scorer
+from nicecf import NICE, OptionError, method, nice, scorer
 from strategies import as_lists, problems
 
 OBJECTIVES = ["plausibility", "proximity", "sparsity"]
@@ -30,6 +30,11 @@ class Clock:
         return self.now
 
 
+def set_clock(patch, clock):
+    for module in (nice, scorer, method):
+        patch.setattr(module, "perf_counter", clock.time)
+
+
 @pytest.fixture
 def patched():
     with pytest.MonkeyPatch.context() as patch:
@@ -39,8 +44,7 @@ def patched():
 def timed(p, optimize, search, budget, *, row=0.0):
     clock = Clock(p.model, row=row)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nice, "perf_counter", clock.time)
-        patch.setattr(scorer, "perf_counter", clock.time)
+        set_clock(patch, clock)
         explainer = p.nice(optimize, clock, search=search).fit(p.frame(p.rows), p.labels)
         started, clock.calls = clock.now, []
         cfs = explainer.explain(p.frame(p.to_explain), target_class=p.target, time_budget=budget)
@@ -64,11 +68,8 @@ def test_any_budget_gives_valid_answers_and_a_longer_one_none_that_is_worse(sear
         assert cfs.found.tolist() == free.found.tolist()
         for one in cfs[cfs.found]:
             assert p.classes[int(np.argmax(p.model.probabilities(as_lists(one.to_frame())[0])))] == one.predicted_after
-        assert (
-            (cfs[cfs.found].predicted_after == free[free.found].predicted_after).all()
-            or p.target == "other"
-            or len(p.target) > 1
-        )
+        if p.target != "other":
+            assert set(cfs.predicted_after[cfs.found]) <= set(p.target)
         reached.append(cfs.metrics()[optimize][cfs.found].to_numpy(dtype=float))
     for shorter, longer in pairwise(reached):
         assert (longer <= shorter).all()
@@ -97,8 +98,7 @@ def model(X):
 
 def explained(patch, search, budget, *, row=0.0, n_rows=20):
     clock = Clock(model, row=row)
-    patch.setattr(nice, "perf_counter", clock.time)
-    patch.setattr(scorer, "perf_counter", clock.time)
+    set_clock(patch, clock)
     X, y = table()
     explainer = NICE(clock, search=search, plausibility=lambda X: np.abs(X).sum(axis=1)).fit(X, y)
     started = clock.now
