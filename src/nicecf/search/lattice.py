@@ -115,6 +115,11 @@ class Lattices:
         around = joined([one_away, self._exchanged(hybrids), self._elsewhere(hybrids)])
         return around.take(around.changes > 0)
 
+    def n_around(self, hybrids: Hybrids) -> float:
+        """About how many hybrids are close to one of them, on average."""
+        n_swapped, n_left = hybrids.changes, self.sizes[hybrids.donor] - hybrids.changes
+        return float(np.mean(n_swapped + n_left + n_swapped * n_left / 2)) + len(self.donors)
+
     def _one_away(self, hybrids: Hybrids, where: Bools) -> Hybrids:
         at, feature = np.nonzero(where)
         swapped = hybrids.swapped[at]

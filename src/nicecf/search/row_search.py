@@ -36,8 +36,8 @@ AROUND = 1500
 
 # The first questions about a lattice: so many of the best by each objective; then twice as many, and so on.
 _BEST = 32
-# How many hybrids by each objective are looked around at once, and how many of their neighbors are asked about.
-_CENTERS, _NEIGHBORS = 4, 128
+# Around what was found: about so many hybrids are looked at in a round, and so many by each objective asked about.
+_LOOKED_AT, _NEIGHBORS = 1024, 128
 
 
 class RowSearch:
@@ -127,9 +127,10 @@ class RowSearch:
         # Ends: every round looks around hybrids that it has not looked around before, and asks about new ones only.
         while self._n_asked < last:
             centers = self.found.take(_not_among(done, self.found))
-            centers = centers.take(_best_of_each(centers, _CENTERS))
             if not len(centers):
                 return
+            n_around = self.lattices.n_around(centers)
+            centers = centers.take(_best_of_each(centers, int(np.clip(_LOOKED_AT / (3 * n_around), 1, 4))))
             done.update(centers.keys.tolist())
             hybrids = self._unbeaten((yield from self._measured(self._new(self.lattices.around(centers)))))
             yield from self._ask(hybrids.take(_best_of_each(hybrids, _NEIGHBORS)))
