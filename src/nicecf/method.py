@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from nicecf.exceptions import DecisionWarning, ModelError, OptionError, SchemaEr
 from nicecf.result import Counterfactuals
 from nicecf.schema import Schema
 from nicecf.scorer import Cost, Scorer
+from nicecf.twin import Twin, twin_of
 
 # How far the model may move on a training row between fit and explain: more than rounding on other batch sizes or
 # on a graphics card does, less than any other model would.
@@ -161,6 +162,25 @@ def measure(training: Training, witnesses: Witnesses) -> Cost:
     return Cost(call, in_rows / len(training.values))
 
 
+def find_twin(model: Any, training: Training, witnesses: Witnesses) -> tuple[Twin, Cost]:
+    """A faster twin of the model, and what it costs; OptionError if there is none."""
+    sample = np.unique(np.linspace(0, len(training.values) - 1, _ROWS_COMPARED).astype(np.intp))
+    rows = training.values[sample]
+    twin = twin_of(model, training.schema, rows, training.probabilities[sample])
+    if twin is None:
+        raise OptionError(
+            "accelerate knows scikit-learn's RandomForestClassifier and ExtraTreesClassifier, alone or behind one "
+            f"preprocessing step, and no faster way to the same digits for this {type(model).__name__}. Leave "
+            "accelerate=False."
+        )
+    seconds = []
+    for some in (witnesses.values, rows):
+        start = perf_counter()
+        twin(some, training.schema)
+        seconds.append(perf_counter() - start)
+    return twin, Cost(seconds[0], max(0.0, seconds[1] - seconds[0]) / len(rows))
+
+
 def ask(
     schema: Schema,
     classifier: Classifier,
@@ -170,27 +190,61 @@ def ask(
     target_class: Any,
     look_ahead: Callable[[Floats, Bools], Floats] | None = None,
     deadline: float | None = None,
+    twin: Twin | None = None,
 ) -> Question:
     """Read the rows to explain and score them in one call; everything that can be wrong is said before that call.
 
     ``look_ahead`` gets the rows and the classes named for each (none: any other than its own) and returns rows that
     may be wanted next: they are scored in the same call. ``deadline`` holds for all later calls: without this one,
-    there is no answer at all.
+    there is no answer at all. With a ``twin``, it is asked in place of the model.
     """
     rows, schema = schema.encode(X)
     targets = _targets(target_class, classifier.classes, len(rows))
-    scorer = Scorer(classifier, schema, cost)
+    scorer = _scorer(classifier, schema, cost, twin)
     answers = scorer(
-        np.concatenate([rows, witnesses.values]), None if look_ahead is None else lambda: look_ahead(rows, targets)
+        rows if twin else np.concatenate([rows, witnesses.values]),
+        None if look_ahead is None else lambda: look_ahead(rows, targets),
     )
     scorer.deadline = deadline
-    witnesses.check(answers[len(rows) :], classifier.classes)
+    if not twin:
+        witnesses.check(answers[len(rows) :], classifier.classes)
     probabilities = answers[: len(rows)]
     decisions = decide(probabilities)
     other = np.arange(len(classifier.classes))[None, :] != decisions[:, None]
     wanted = np.where(targets.any(axis=1, keepdims=True), targets, other)
     snapshot = schema.container.take(X, np.arange(len(rows)))
     return Question(snapshot, schema, rows, probabilities, decisions, wanted, scorer)
+
+
+def _scorer(classifier: Classifier, schema: Schema, cost: Cost, twin: Twin | None) -> Scorer:
+    def by_the_model(rows: Floats) -> Floats:
+        return classifier.probabilities(schema.decode(rows), len(rows))
+
+    def by_the_twin(rows: Floats) -> Floats:
+        try:
+            return twin(rows, schema) if twin else by_the_model(rows)
+        except Exception:  # what the model makes of these rows is for the model to say
+            return by_the_model(rows)
+
+    return Scorer(by_the_twin if twin else by_the_model, n_classes=len(classifier.classes), cost=cost)
+
+
+def confirm(
+    question: Question, classifier: Classifier, cost: Cost, witnesses: Witnesses, values: Floats, row: Ints
+) -> tuple[Question, Floats] | None:
+    """Ask the model itself about the rows and about what was found: ``values[i]`` for row ``row[i]``.
+
+    Returns the question and the probabilities of what was found as the model sees them; None if it sees anything
+    otherwise than its twin.
+    """
+    scorer = _scorer(classifier, question.schema, cost, None)
+    n_rows, n_values = len(question.rows), len(values)
+    answers = scorer(np.concatenate([question.rows, values, witnesses.values]))
+    witnesses.check(answers[n_rows + n_values :], classifier.classes)
+    probabilities, found = answers[:n_rows], answers[n_rows : n_rows + n_values]
+    if (decide(probabilities) != question.decisions).any() or not question.wanted[row, decide(found)].all():
+        return None
+    return replace(question, probabilities=probabilities, scorer=scorer), found
 
 
 def _labels(y: Any, n_rows: int) -> Objects:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from time import perf_counter
 from typing import Any, Literal, Self
@@ -17,7 +17,7 @@ from nicecf.autoencoder import Autoencoder, error_by
 from nicecf.classifier import Classifier, decide
 from nicecf.distance import Heom, Scale
 from nicecf.exceptions import ModelError, NotFittedError, OptionError, listed, plain
-from nicecf.method import Question, Training, Witnesses, ask, learn, measure
+from nicecf.method import Question, Training, Witnesses, ask, confirm, find_twin, learn, measure
 from nicecf.neighbors import DonorIndex
 from nicecf.progress import Choice, Report, reporting
 from nicecf.result import Counterfactuals, answer
@@ -28,6 +28,7 @@ from nicecf.search.answers import Answers, one_for_each
 from nicecf.search.donors import DonorChoice
 from nicecf.search.greedy import jump, walk_greedily
 from nicecf.search.thorough import Thorough
+from nicecf.twin import Twin
 
 
 class NICE(BaseEstimator):
@@ -68,6 +69,11 @@ class NICE(BaseEstimator):
         ``"auto"``: the text, category and bool columns of a frame, none of an array. Or names, positions or a mask.
     random_state
         Seed of the autoencoder; None is 0. Nothing else is random.
+    accelerate
+        True: search with a faster twin of the model (scikit-learn's forests, alone or behind one preprocessing step)
+        that gives the same digits, and ask the model itself once, about what is handed out; should it disagree, the
+        search is done again with the model. ``"unconfirmed"`` leaves that call out: for single rows it is what takes
+        longest. Either way the twin is compared with the model on training rows at ``fit``.
 
     Examples
     --------
@@ -94,6 +100,7 @@ class NICE(BaseEstimator):
         plausibility: Callable[[Any], Any] | None = None,
         categorical_features: Any = "auto",
         random_state: int | None = None,
+        accelerate: bool | Literal["unconfirmed"] = False,
     ) -> None:
         self.model = model
         self.optimize = optimize
@@ -106,6 +113,7 @@ class NICE(BaseEstimator):
         self.plausibility = plausibility
         self.categorical_features = categorical_features
         self.random_state = random_state
+        self.accelerate = accelerate
         self._check_options()
 
     def fit(self, X: Table, y: Any = None) -> Self:
@@ -162,63 +170,32 @@ class NICE(BaseEstimator):
             raise NotFittedError("this NICE is not fitted yet. Call fit(X, y) with the training data first.")
         known = self._learned
         known.check_call(n_counterfactuals, time_budget)
-        # NICE(none) asks for no hybrids, so there is nothing to look ahead for.
-        choice = DonorChoice(known.donors, budget=0 if known.reward is None else known.cost.rows_worth_a_call)
-        question = ask(
-            known.schema,
-            known.classifier,
-            known.cost,
-            known.witnesses,
-            X,
-            target_class,
-            choice.look_ahead,
-            deadline=None if time_budget is None else started + time_budget,
-        )
-        is_asked = ~question.is_answered
-        donors = choice.settle(question.rows, question.wanted, is_asked)
-        walking = np.flatnonzero(donors >= 0)
-        is_found = ~is_asked
-        is_found[walking] = True
-        error = known.error(question.schema)
-        with reporting(progress, len(is_found)) as report:
-            answers = known.answers(question, walking, donors[walking], error, n_counterfactuals, report)
-        known.check_answers(question, walking, answers)
-        return answer(
-            X=question.X,
-            schema=question.schema,
-            rows=question.rows,
-            before=question.probabilities,
-            is_found=is_found,
-            reasons=known.reasons(question.wanted, is_found),
-            walking=walking,
-            answers=answers,
-            positions=known.donors.positions,
-            classes=known.classifier.classes,
-            distance=known.distance,
-            error=error,
-            model_calls=question.scorer.calls,
-            model_rows=question.scorer.rows,
-            several=n_counterfactuals > 1,
-        )
+        deadline = None if time_budget is None else started + time_budget
+        return known.explain(X, target_class, n_counterfactuals, deadline, progress, twin=known.twin)
 
     def _learned_from(self, training: Training) -> _Learned:
         decisions, n_classes = training.decisions, len(training.classifier.classes)
         reward = rewards.BY_NAME.get(self.optimize) if isinstance(self.optimize, str) else self.optimize
         is_categorical = training.schema.is_categorical
-        measure_error: Autoencoder | Callable[[Any], Any] | None = self.plausibility
+        measure_error, is_own_measure = self.plausibility, False
         is_thorough = self.search == "thorough"
         if (is_thorough or rewards.needs_plausibility(reward)) and measure_error is None:
             seed = 0 if self.random_state is None else self.random_state
-            measure_error = Autoencoder.train(training.values, is_categorical, seed=seed)
+            measure_error, is_own_measure = Autoencoder.train(training.values, is_categorical, seed=seed), True
         is_donor = training.labels == decisions if self.justified else np.ones(len(decisions), dtype=bool)
         witnesses = Witnesses.of(training)
+        cost = measure(training, witnesses)
+        twin, twin_cost = find_twin(self.model, training, witnesses) if self.accelerate else (None, cost)
         distance = Heom.of(training.values, is_categorical, self.scale)
         # The index takes the encoded rows over and reorders them: no one may use them after this line.
         donors = DonorIndex.of(training.values, np.where(is_donor, decisions, -1), n_classes, distance)
         return _Learned(
             schema=training.schema,
             classifier=training.classifier,
-            cost=measure(training, witnesses),
+            cost=cost,
+            twin=twin,
+            twin_cost=twin_cost,
+            confirms=self.accelerate is True,
             witnesses=witnesses,
             distance=distance,
             donors=donors,
@@ -227,6 +204,7 @@ class NICE(BaseEstimator):
             reward=reward,
             thorough=None if not is_thorough else (str(self.optimize), self.neighbors),
             measure_error=measure_error,
+            is_own_measure=is_own_measure,
         )
 
     def __sklearn_clone__(self) -> Self:
@@ -243,6 +221,8 @@ class NICE(BaseEstimator):
             raise OptionError(f"justified must be True or False, got {self.justified!r}.")
         if self.plausibility is not None and not callable(self.plausibility):
             raise OptionError(f"plausibility must be a function rows -> error, got {type(self.plausibility).__name__}.")
+        if self.accelerate not in (True, False, "unconfirmed"):
+            raise OptionError(f"accelerate must be True, False or 'unconfirmed', got {self.accelerate!r}.")
         if self.random_state is not None and (
             isinstance(self.random_state, bool)
             or not isinstance(self.random_state, (int, np.integer))
@@ -276,6 +256,9 @@ class _Learned:
     schema: Schema
     classifier: Classifier
     cost: Cost
+    twin: Twin | None
+    twin_cost: Cost
+    confirms: bool
     witnesses: Witnesses
     distance: Heom
     donors: DonorIndex
@@ -284,7 +267,9 @@ class _Learned:
     reward: Callable[[Round], Floats] | None
     # The objective and the number of neighbors of the thorough search; None for the greedy one.
     thorough: tuple[str, int | None] | None
-    measure_error: Autoencoder | Callable[[Any], Any] | None
+    measure_error: Callable[[Any], Any] | None
+    # Whether that is the autoencoder of fit, a function of encoded rows, and not one of the user's tables.
+    is_own_measure: bool
 
     def check_call(self, n_counterfactuals: Any, time_budget: Any) -> None:
         """Raise OptionError for options of ``explain`` that make no sense."""
@@ -300,9 +285,53 @@ class _Learned:
                 f"time_budget must be a number of seconds above 0, or None for no limit, got {time_budget!r}."
             )
 
+    def explain(
+        self, X: Table, target_class: Any, n_wanted: int, deadline: float | None, progress: Choice, *, twin: Twin | None
+    ) -> Counterfactuals:
+        """Explain by the model, or by its twin."""
+        cost = self.twin_cost if twin else self.cost
+        # NICE(none) asks for no hybrids, so there is nothing to look ahead for.
+        choice = DonorChoice(self.donors, budget=0 if self.reward is None else cost.rows_worth_a_call)
+        question = ask(
+            self.schema, self.classifier, cost, self.witnesses, X, target_class, choice.look_ahead, deadline, twin
+        )
+        is_asked = ~question.is_answered
+        donors = choice.settle(question.rows, question.wanted, is_asked)
+        walking = np.flatnonzero(donors >= 0)
+        error = self.error(question.schema)
+        with reporting(progress, len(donors)) as report:
+            answers = self.answers(question, walking, donors[walking], error, n_wanted, report)
+        if twin and self.confirms:
+            points = answers.points
+            own = confirm(question, self.classifier, self.cost, self.witnesses, points.values, walking[points.row])
+            if own is None:
+                return self.explain(X, target_class, n_wanted, deadline, progress, twin=None)
+            question, probabilities = own
+            answers = replace(answers, points=replace(points, probabilities=probabilities))
+        self.check_answers(question, walking, answers)
+        is_found = ~is_asked
+        is_found[walking] = True
+        return answer(
+            X=question.X,
+            schema=question.schema,
+            rows=question.rows,
+            before=question.probabilities,
+            is_found=is_found,
+            reasons=self.reasons(question.wanted, is_found),
+            walking=walking,
+            answers=answers,
+            positions=self.donors.positions,
+            classes=self.classifier.classes,
+            distance=self.distance,
+            error=error,
+            model_calls=question.scorer.calls,
+            model_rows=question.scorer.rows,
+            several=n_wanted > 1,
+        )
+
     def error(self, schema: Schema) -> Callable[[Floats], Floats] | None:
         """How implausible float rows are, for one call; None if this explainer has no measure of it."""
-        if self.measure_error is None or isinstance(self.measure_error, Autoencoder):
+        if self.measure_error is None or self.is_own_measure:
             return self.measure_error
         return error_by(self.measure_error, schema)
 

@@ -11,9 +11,7 @@ import numpy as np
 
 from nicecf import classifier as _classifier
 from nicecf._typing import Floats
-from nicecf.classifier import Classifier
 from nicecf.exceptions import ModelError
-from nicecf.schema import Schema
 
 # What it takes to find out which rows to add, in seconds: a search for a second donor, mostly.
 _LOOKING_AHEAD = 0.002
@@ -106,10 +104,9 @@ class Scorer:
     (a time of ``perf_counter``) it raises OutOfTime instead of asking.
     """
 
-    def __init__(self, classifier: Classifier, schema: Schema, cost: Cost) -> None:
-        self._classifier = classifier
-        self._schema = schema
-        self._remembered = RememberedRows(self._ask, width=len(classifier.classes))
+    def __init__(self, predict: Callable[[Floats], Floats], *, n_classes: int, cost: Cost) -> None:
+        self._predict = predict
+        self._remembered = RememberedRows(self._ask, width=n_classes)
         self.cost = cost
         self.deadline: float | None = None
         self.calls = 0
@@ -130,7 +127,7 @@ class Scorer:
         while len(rows):
             n = self._rows_in_time(len(rows))
             start = perf_counter()
-            answers.append(self._classifier.probabilities(self._schema.decode(rows[:n]), n))
+            answers.append(self._predict(rows[:n]))
             seconds = perf_counter() - start
             self.cost = self.cost.after(seconds, n)
             self._seconds_per_row = seconds / n
