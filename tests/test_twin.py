@@ -57,6 +57,7 @@ def test_the_twin_gives_the_same_answers_with_one_call_of_the_model(name, head):
     unconfirmed = NICE(model, accelerate="unconfirmed").fit(table, Y).explain(some)
     assert confirmed.model_calls == 1
     assert confirmed.model_rows <= 40 + 40 + 3
+    assert unconfirmed.model_calls == 0
     for cfs in (confirmed, unconfirmed):
         assert_same(plain, cfs)
         assert np.array_equal(plain.probability, cfs.probability)

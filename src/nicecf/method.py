@@ -21,7 +21,7 @@ from nicecf.exceptions import DecisionWarning, ModelError, OptionError, SchemaEr
 from nicecf.result import Counterfactuals
 from nicecf.schema import Schema
 from nicecf.scorer import Cost, Scorer
-from nicecf.twin import Twin, twin_of
+from nicecf.twin import NotSupported, Twin, twin_of
 
 # How far the model may move on a training row between fit and explain: more than rounding on other batch sizes or
 # on a graphics card does, less than any other model would.
@@ -196,7 +196,7 @@ def ask(
 
     ``look_ahead`` gets the rows and the classes named for each (none: any other than its own) and returns rows that
     may be wanted next: they are scored in the same call. ``deadline`` holds for all later calls: without this one,
-    there is no answer at all. With a ``twin``, it is asked in place of the model.
+    there is no answer at all. With a ``twin``, it is asked in place of the model; NotSupported where it cannot answer.
     """
     rows, schema = schema.encode(X)
     targets = _targets(target_class, classifier.classes, len(rows))
@@ -221,10 +221,11 @@ def _scorer(classifier: Classifier, schema: Schema, cost: Cost, twin: Twin | Non
         return classifier.probabilities(schema.decode(rows), len(rows))
 
     def by_the_twin(rows: Floats) -> Floats:
+        assert twin is not None
         try:
-            return twin(rows, schema) if twin else by_the_model(rows)
-        except Exception:  # what the model makes of these rows is for the model to say
-            return by_the_model(rows)
+            return twin(rows, schema)
+        except Exception as error:  # what the model makes of these rows is for the model to say
+            raise NotSupported from error
 
     return Scorer(by_the_twin if twin else by_the_model, n_classes=len(classifier.classes), cost=cost)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from time import perf_counter
@@ -28,7 +29,7 @@ from nicecf.search.answers import Answers, one_for_each
 from nicecf.search.donors import DonorChoice
 from nicecf.search.greedy import jump, walk_greedily
 from nicecf.search.thorough import Thorough
-from nicecf.twin import Twin
+from nicecf.twin import NotSupported, Twin
 
 
 class NICE(BaseEstimator):
@@ -171,7 +172,11 @@ class NICE(BaseEstimator):
         known = self._learned
         known.check_call(n_counterfactuals, time_budget)
         deadline = None if time_budget is None else started + time_budget
-        return known.explain(X, target_class, n_counterfactuals, deadline, progress, twin=known.twin)
+        options = (X, target_class, n_counterfactuals, deadline, progress)
+        if known.twin is not None:
+            with suppress(NotSupported):
+                return known.explain(*options, twin=known.twin)
+        return known.explain(*options, twin=None)
 
     def _learned_from(self, training: Training) -> _Learned:
         decisions, n_classes = training.decisions, len(training.classifier.classes)
@@ -288,7 +293,7 @@ class _Learned:
     def explain(
         self, X: Table, target_class: Any, n_wanted: int, deadline: float | None, progress: Choice, *, twin: Twin | None
     ) -> Counterfactuals:
-        """Explain by the model, or by its twin."""
+        """Explain by the model, or by its twin; NotSupported if the model does not confirm what the twin says."""
         cost = self.twin_cost if twin else self.cost
         # NICE(none) asks for no hybrids, so there is nothing to look ahead for.
         choice = DonorChoice(self.donors, budget=0 if self.reward is None else cost.rows_worth_a_call)
@@ -305,12 +310,13 @@ class _Learned:
             points = answers.points
             own = confirm(question, self.classifier, self.cost, self.witnesses, points.values, walking[points.row])
             if own is None:
-                return self.explain(X, target_class, n_wanted, deadline, progress, twin=None)
+                raise NotSupported
             question, probabilities = own
             answers = replace(answers, points=replace(points, probabilities=probabilities))
         self.check_answers(question, walking, answers)
         is_found = ~is_asked
         is_found[walking] = True
+        is_by_twin_alone = twin is not None and not self.confirms
         return answer(
             X=question.X,
             schema=question.schema,
@@ -324,8 +330,8 @@ class _Learned:
             classes=self.classifier.classes,
             distance=self.distance,
             error=error,
-            model_calls=question.scorer.calls,
-            model_rows=question.scorer.rows,
+            model_calls=0 if is_by_twin_alone else question.scorer.calls,
+            model_rows=0 if is_by_twin_alone else question.scorer.rows,
             several=n_wanted > 1,
         )
 
