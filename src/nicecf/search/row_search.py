@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal, TypeAlias
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from nicecf.search.lattice import Hybrids, Lattices, joined
 # What a search asks for: the errors of float rows, or the model's probabilities.
 Request: TypeAlias = tuple[Literal["error", "score"], Floats]
 Search: TypeAlias = Generator[Request, Floats, None]
+Label = TypeVar("Label")
 
 # The hybrids of whole lattices, nearest donors first, that are looked at for one row.
 WHOLE_LATTICES = 4096
@@ -166,20 +167,20 @@ class RowSearch:
 
 
 def in_lock_step(
-    searches: Iterable[tuple[int, RowSearch]],
+    searches: Iterable[tuple[Label, RowSearch]],
     *,
     score: Callable[[Floats], Floats],
     error: Callable[[Floats], Floats],
     at_once: int,
-) -> Iterator[tuple[int, RowSearch]]:
-    """Run numbered searches side by side, ``at_once`` of them at a time; each comes back when it is done.
+) -> Iterator[tuple[Label, RowSearch]]:
+    """Run labelled searches side by side, ``at_once`` of them at a time; each comes back when it is done.
 
     When time is up, those that would ask the model come back as they are.
     """
     waiting = iter(searches)
-    running: list[_Running] = []
+    running: list[_Running[Label]] = []
     while True:
-        running += [_Running.of(number, search) for number, search in islice(waiting, at_once - len(running))]
+        running += [_Running.of(label, search) for label, search in islice(waiting, at_once - len(running))]
         if not running:
             return
         for kind, function in (("error", error), ("score", score)):
@@ -190,7 +191,7 @@ def in_lock_step(
             try:
                 answers = function(np.concatenate([one.request[1] for one in asking]))
             except OutOfTime:
-                yield from ((one.number, one.search) for one in asking)
+                yield from ((one.label, one.search) for one in asking)
                 continue
             at = 0
             for one in asking:
@@ -198,23 +199,23 @@ def in_lock_step(
                 if one.goes_on(answers[at : at + n_rows]):
                     running.append(one)
                 else:
-                    yield one.number, one.search
+                    yield one.label, one.search
                 at += n_rows
 
 
 @dataclass
-class _Running:
+class _Running(Generic[Label]):
     """A search that waits for an answer."""
 
-    number: int
+    label: Label
     search: RowSearch
     steps: Search
     request: Request
 
     @classmethod
-    def of(cls, number: int, search: RowSearch) -> _Running:
+    def of(cls, label: Label, search: RowSearch) -> _Running[Label]:
         steps = search.run()
-        return cls(number, search, steps, next(steps))  # it asks at least for the errors of its start
+        return cls(label, search, steps, next(steps))  # it asks at least for the errors of its start
 
     def goes_on(self, answer: Floats) -> bool:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -16,7 +16,7 @@ from nicecf.scorer import Scorer
 from nicecf.search.answers import Answers, Points
 from nicecf.search.front import Front, best_first, unlike
 from nicecf.search.greedy import Walks, walk_greedily
-from nicecf.search.lattice import Hybrids, Lattices, joined
+from nicecf.search.lattice import Lattices, joined
 from nicecf.search.row_search import WHOLE_LATTICES, RowSearch, in_lock_step
 
 _NEIGHBORS = 100
@@ -47,33 +47,20 @@ class Thorough:
         report: Callable[[int], None],
     ) -> Answers:
         """Search for each row, which must have a donor."""
-        donors, _ = self.index.nearest_many(rows, wanted, k=self.neighbors or _NEIGHBORS)
-        paper = self._walks_of_the_paper(rows, row_probabilities, donors[:, 0], wanted, score, error)
-        scores = score_towards(row_probabilities, wanted)
-        front = Front(by_features=self.n_wanted > 1)
-
-        def searches() -> Iterator[tuple[int, RowSearch]]:
-            for i, row in enumerate(rows):
-                mine = donors[i][donors[i] >= 0]
-                lattices = Lattices(row, self.index.values[mine], self.distance, n_classes=wanted.shape[1])
-                start = self._start(
-                    lattices, mine, [walks.values[i] for walks in paper], [walks.probabilities[i] for walks in paper]
-                )
-                yield i, RowSearch(lattices, start, scores[i], wanted[i], front, score.is_out_of_time)
-
-        chosen: list[Points] = []
-        fronts: list[Points] = []
+        searches = self._searches(rows, row_probabilities, wanted, score, error)
+        nothing = Points(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), rows[:0], row_probabilities[:0])
+        chosen, fronts = [nothing], [nothing]
         notes = np.full(len(rows), None, dtype=object)
         at_once = max(1, CELLS_PER_CALL // (WHOLE_LATTICES * rows.shape[1]))
-        for n_done, (i, search) in enumerate(in_lock_step(searches(), score=score, error=error, at_once=at_once), 1):
+        done = in_lock_step(searches, score=score, error=error, at_once=at_once)
+        for n_done, ((i, donors), search) in enumerate(done, 1):
             order = best_first(self.objective, search.found, search.start.take(slice(0, 1)))
             best = order[:1] if self.n_wanted == 1 else unlike(search.found, order, self.n_wanted)
-            chosen.append(self._points(i, search, best, donors[i]))
-            fronts.append(self._points(i, search, Front(by_features=False).of(search.found), donors[i]))
+            chosen.append(_points(i, donors, search, best))
+            fronts.append(_points(i, donors, search, Front(by_features=False).of(search.found)))
             notes[i] = self._note(search, n_found=len(best))
             report(n_done)
-        nothing = Points(donors[:0, 0], donors[:0, 0], rows[:0], row_probabilities[:0])
-        points = _by_row(chosen, nothing)
+        points = _by_row(chosen)
         walks = walk_greedily(
             rows[points.row],
             row_probabilities[points.row],
@@ -85,7 +72,40 @@ class Thorough:
             distance=self.distance,
             to_the_end=True,
         )
-        return Answers(points, walks, notes, _by_row(fronts, nothing))
+        return Answers(points, walks, notes, _by_row(fronts))
+
+    def _searches(
+        self,
+        rows: Floats,
+        row_probabilities: Floats,
+        wanted: Bools,
+        score: Scorer,
+        error: Callable[[Floats], Floats],
+    ) -> Iterator[tuple[tuple[int, Ints], RowSearch]]:
+        """The searches of all rows, each with the number of its row and the places of its donors.
+
+        Prepared in blocks, when it is their turn: the donors of a million rows would not fit into memory.
+        """
+        front = Front(by_features=self.n_wanted > 1)
+        k = self.neighbors or _NEIGHBORS
+        block = max(1, CELLS_PER_CALL // max(k, rows.shape[1]))
+        for at in range(0, len(rows), block):
+            some = slice(at, at + block)
+            donors, _ = self.index.nearest_many(rows[some], wanted[some], k=k)
+            walks = self._walks_of_the_paper(
+                rows[some], row_probabilities[some], donors[:, 0], wanted[some], score, error
+            )
+            scores = score_towards(row_probabilities[some], wanted[some])
+            for j, row in enumerate(rows[some]):
+                mine = donors[j][donors[j] >= 0]
+                lattices = Lattices(row, self.index.values[mine], self.distance, n_classes=wanted.shape[1])
+                paper = lattices.towards(0, np.array([each.values[j] for each in walks]))
+                paper = paper.scored(np.array([each.probabilities[j] for each in walks]))
+                start = joined([paper, lattices.ends().scored(self.donor_probabilities[mine])])
+                yield (
+                    (at + j, mine),
+                    RowSearch(lattices, start, scores[j], wanted[at + j], front, score.is_out_of_time),
+                )
 
     def _walks_of_the_paper(
         self,
@@ -96,7 +116,7 @@ class Thorough:
         score: Scorer,
         error: Callable[[Floats], Floats],
     ) -> list[Walks]:
-        """NICE(spars), NICE(prox) and NICE(plaus); NICE(none) is the donor."""
+        """NICE(spars), the reference of the objective "balanced", NICE(prox) and NICE(plaus); NICE(none) is a donor."""
         return [
             walk_greedily(
                 rows,
@@ -109,20 +129,8 @@ class Thorough:
                 distance=self.distance,
                 error=error if rewards.needs_plausibility(reward) else None,
             )
-            for reward in rewards.BY_NAME.values()
+            for reward in (rewards.sparsity, rewards.proximity, rewards.plausibility)
         ]
-
-    def _start(
-        self, lattices: Lattices, donors: Ints, walked: Sequence[Floats], probabilities: Sequence[Floats]
-    ) -> Hybrids:
-        """The paper's answers, NICE(spars) first, and all donors."""
-        walks = lattices.towards(0, np.array(walked)).scored(np.array(probabilities))
-        return joined([walks, lattices.ends().scored(self.donor_probabilities[donors])])
-
-    def _points(self, i: int, search: RowSearch, places: Ints, donors: Ints) -> Points:
-        hybrids = search.found.take(places)
-        row = np.full(len(hybrids), i)
-        return Points(row, donors[hybrids.donor], search.lattices.values(hybrids), hybrids.probabilities)
 
     def _note(self, search: RowSearch, n_found: int) -> str | None:
         notes = []
@@ -143,7 +151,15 @@ class Thorough:
         return "; ".join(notes) or None
 
 
-def _by_row(parts: list[Points], nothing: Points) -> Points:
+def _points(i: int, donors: Ints, search: RowSearch, places: Ints) -> Points:
+    """Some of what the search of row ``i`` found; ``donors`` are the places of its donors in the index."""
+    hybrids = search.found.take(places)
+    row = np.full(len(hybrids), i)
+    return Points(row, donors[hybrids.donor], search.lattices.values(hybrids), hybrids.probabilities)
+
+
+def _by_row(parts: list[Points]) -> Points:
     """All points, ordered by row."""
-    parts = [nothing, *sorted(parts, key=lambda part: int(part.row[0]))]
-    return Points(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Points)))
+    points = Points(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Points)))
+    order = np.argsort(points.row, kind="stable")
+    return Points(*(getattr(points, field.name)[order] for field in fields(Points)))
