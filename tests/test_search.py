@@ -283,7 +283,7 @@ def test_the_cost_of_a_model_is_measured(monkeypatch):
     clock = iter([0.0, 3.0, 10.0, 12.0])
     monkeypatch.setattr("nicecf.method.perf_counter", lambda: next(clock))
     nice = NICE(lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]])).fit(np.eye(10), [1] + [0] * 9)
-    cost = nice._learned.cost
+    cost = nice._fitted.cost
     assert (cost.call, cost.row) == (2.0, 0.1)
     assert cost.rows_worth_a_call == 20
     assert scorer.Cost(call=0.001, row=1e-6).rows_worth_a_call == 0

@@ -133,7 +133,7 @@ def test_a_category_unseen_in_training_is_legal(dtype):
     assert cfs.to_frame()["home"].dtype == row["home"].dtype or dtype == "category"
     assert cfs[0].changes[0].before == "castle"
     assert asked[2]["home"].tolist()[0] == "castle"  # the first two calls were those of fit
-    assert "castle" not in NICE(model).fit(train, [1, 0, 1])._learned.schema.columns[0].levels
+    assert "castle" not in NICE(model).fit(train, [1, 0, 1])._fitted.schema.columns[0].levels
 
 
 def test_missing_values_travel_in_both_directions():

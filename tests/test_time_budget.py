@@ -75,9 +75,11 @@ def test_any_budget_gives_valid_answers_and_a_longer_one_none_that_is_worse(sear
         assert (longer <= shorter).all()
 
 
-@pytest.mark.parametrize("search", ["greedy", "thorough"])
-@pytest.mark.parametrize("optimize", OBJECTIVES)
-@given(p=problems(n_to_explain=st.integers(1, 3)))
+@given(
+    p=problems(n_to_explain=st.integers(1, 3)),
+    search=st.sampled_from(["greedy", "thorough"]),
+    optimize=st.sampled_from(OBJECTIVES),
+)
 def test_a_budget_that_is_not_used_up_changes_nothing(search, optimize, p):
     cfs, _, _ = timed(p, optimize, search, 1e6)
     free, _, _ = timed(p, optimize, search, None)

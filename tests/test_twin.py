@@ -100,7 +100,7 @@ def test_when_the_model_disagrees_it_is_searched_again_with_the_model(monkeypatc
 def test_when_the_model_disagrees_about_what_was_found_only(monkeypatch):
     model = forest(by_column(), X)
     rows = X[:20]
-    known = {tuple(row) for row in NICE(model).fit(X, Y)._learned.schema.encode(rows)[0].tolist()}
+    known = {tuple(row) for row in NICE(model).fit(X, Y)._fitted.schema.encode(rows)[0].tolist()}
 
     def lying(rows, schema):
         answers = model.predict_proba(schema.decode(rows))

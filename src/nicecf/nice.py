@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from time import perf_counter
 from typing import Any, Literal, Self
@@ -13,23 +11,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from nicecf import rewards
-from nicecf._typing import Bools, Floats, Ints, Objects, Table
-from nicecf.autoencoder import Autoencoder, error_by
-from nicecf.classifier import Classifier, decide
+from nicecf._typing import Table
+from nicecf.autoencoder import Autoencoder
 from nicecf.distance import Heom, Scale
-from nicecf.exceptions import ModelError, NotFittedError, OptionError, listed, plain
-from nicecf.method import Question, Training, Witnesses, ask, confirm, find_twin, learn, measure
+from nicecf.exceptions import NotFittedError, OptionError, listed
+from nicecf.fitted import Fitted
+from nicecf.method import Training, Witnesses, find_twin, learn, measure
 from nicecf.neighbors import DonorIndex
-from nicecf.progress import Choice, Report, reporting
-from nicecf.result import Counterfactuals, answer
-from nicecf.rewards import Reward, Round
-from nicecf.schema import Schema
-from nicecf.scorer import Cost
-from nicecf.search.answers import Answers, one_for_each
-from nicecf.search.donors import DonorChoice
-from nicecf.search.greedy import jump, walk_greedily
-from nicecf.search.thorough import Thorough
-from nicecf.twin import NotSupported, Twin
+from nicecf.progress import Choice
+from nicecf.result import Counterfactuals
+from nicecf.rewards import Reward
 
 
 class NICE(BaseEstimator):
@@ -131,9 +122,9 @@ class NICE(BaseEstimator):
             categorical_features=self.categorical_features,
             needs_labels=self.justified,
         )
-        learned = self._learned_from(training)
+        fitted = self._fitted_to(training)
         # Nothing is set before all is learned: a fit that fails leaves the explainer as it was.
-        self._learned = learned
+        self._fitted = fitted
         self.classes_ = _label_array(training.classifier.classes)
         self.feature_names_in_ = _label_array(training.schema.names)
         self.n_features_in_ = len(training.schema.names)
@@ -169,16 +160,11 @@ class NICE(BaseEstimator):
         started = perf_counter()
         if not hasattr(self, "classes_"):
             raise NotFittedError("this NICE is not fitted yet. Call fit(X, y) with the training data first.")
-        known = self._learned
-        known.check_call(n_counterfactuals, time_budget)
+        self._check_call(n_counterfactuals, time_budget)
         deadline = None if time_budget is None else started + time_budget
-        options = (X, target_class, n_counterfactuals, deadline, progress)
-        if known.twin is not None:
-            with suppress(NotSupported):
-                return known.explain(*options, twin=known.twin)
-        return known.explain(*options, twin=None)
+        return self._fitted.explain(X, target_class, n_counterfactuals, deadline, progress)
 
-    def _learned_from(self, training: Training) -> _Learned:
+    def _fitted_to(self, training: Training) -> Fitted:
         decisions, n_classes = training.decisions, len(training.classifier.classes)
         reward = rewards.BY_NAME.get(self.optimize) if isinstance(self.optimize, str) else self.optimize
         is_categorical = training.schema.is_categorical
@@ -194,13 +180,13 @@ class NICE(BaseEstimator):
         distance = Heom.of(training.values, is_categorical, self.scale)
         # The index takes the encoded rows over and reorders them: no one may use them after this line.
         donors = DonorIndex.of(training.values, np.where(is_donor, decisions, -1), n_classes, distance)
-        return _Learned(
+        return Fitted(
             schema=training.schema,
             classifier=training.classifier,
             cost=cost,
             twin=twin,
             twin_cost=twin_cost,
-            confirms=self.accelerate is True,
+            confirms=self.accelerate != "unconfirmed",
             witnesses=witnesses,
             distance=distance,
             donors=donors,
@@ -253,33 +239,10 @@ class NICE(BaseEstimator):
                 f"neighbors={self.neighbors} needs search='thorough': the greedy search walks to one donor."
             )
 
-
-@dataclass(frozen=True, eq=False)
-class _Learned:
-    """What ``fit`` learned; ``explain`` reads it and never writes."""
-
-    schema: Schema
-    classifier: Classifier
-    cost: Cost
-    twin: Twin | None
-    twin_cost: Cost
-    confirms: bool
-    witnesses: Witnesses
-    distance: Heom
-    donors: DonorIndex
-    donor_probabilities: Floats
-    n_decided: Ints
-    reward: Callable[[Round], Floats] | None
-    # The objective and the number of neighbors of the thorough search; None for the greedy one.
-    thorough: tuple[str, int | None] | None
-    measure_error: Callable[[Any], Any] | None
-    # Whether that is the autoencoder of fit, a function of encoded rows, and not one of the user's tables.
-    is_own_measure: bool
-
-    def check_call(self, n_counterfactuals: Any, time_budget: Any) -> None:
-        """Raise OptionError for options of ``explain`` that make no sense."""
+    def _check_call(self, n_counterfactuals: Any, time_budget: Any) -> None:
+        """Options of ``explain``."""
         _check_count("n_counterfactuals", n_counterfactuals)
-        if n_counterfactuals != 1 and self.thorough is None:
+        if n_counterfactuals > 1 and self._fitted.thorough is None:
             raise OptionError(
                 f"n_counterfactuals={n_counterfactuals} needs search='thorough': the greedy search finds one for each "
                 "row."
@@ -289,120 +252,6 @@ class _Learned:
             raise OptionError(
                 f"time_budget must be a number of seconds above 0, or None for no limit, got {time_budget!r}."
             )
-
-    def explain(
-        self, X: Table, target_class: Any, n_wanted: int, deadline: float | None, progress: Choice, *, twin: Twin | None
-    ) -> Counterfactuals:
-        """Explain by the model, or by its twin; NotSupported if the model does not confirm what the twin says."""
-        cost = self.twin_cost if twin else self.cost
-        # NICE(none) asks for no hybrids, so there is nothing to look ahead for.
-        choice = DonorChoice(self.donors, budget=0 if self.reward is None else cost.rows_worth_a_call)
-        question = ask(
-            self.schema, self.classifier, cost, self.witnesses, X, target_class, choice.look_ahead, deadline, twin
-        )
-        is_asked = ~question.is_answered
-        donors = choice.settle(question.rows, question.wanted, is_asked)
-        walking = np.flatnonzero(donors >= 0)
-        error = self.error(question.schema)
-        with reporting(progress, len(donors)) as report:
-            answers = self.answers(question, walking, donors[walking], error, n_wanted, report)
-        if twin and self.confirms:
-            points = answers.points
-            own = confirm(question, self.classifier, self.cost, self.witnesses, points.values, walking[points.row])
-            if own is None:
-                raise NotSupported
-            question, probabilities = own
-            answers = replace(answers, points=replace(points, probabilities=probabilities))
-        self.check_answers(question, walking, answers)
-        is_found = ~is_asked
-        is_found[walking] = True
-        is_by_twin_alone = twin is not None and not self.confirms
-        return answer(
-            X=question.X,
-            schema=question.schema,
-            rows=question.rows,
-            before=question.probabilities,
-            is_found=is_found,
-            reasons=self.reasons(question.wanted, is_found),
-            walking=walking,
-            answers=answers,
-            positions=self.donors.positions,
-            classes=self.classifier.classes,
-            distance=self.distance,
-            error=error,
-            model_calls=0 if is_by_twin_alone else question.scorer.calls,
-            model_rows=0 if is_by_twin_alone else question.scorer.rows,
-            several=n_wanted > 1,
-        )
-
-    def error(self, schema: Schema) -> Callable[[Floats], Floats] | None:
-        """How implausible float rows are, for one call; None if this explainer has no measure of it."""
-        if self.measure_error is None or self.is_own_measure:
-            return self.measure_error
-        return error_by(self.measure_error, schema)
-
-    def answers(
-        self,
-        question: Question,
-        walking: Ints,
-        donors: Ints,
-        error: Callable[[Floats], Floats] | None,
-        n_wanted: int,
-        report: Report,
-    ) -> Answers:
-        """The counterfactuals of the rows at ``walking``; ``donors`` are the nearest donors of each."""
-        rows, probabilities, wanted = question.rows[walking], question.probabilities[walking], question.wanted[walking]
-        if self.thorough is not None and error is not None:
-            objective, neighbors = self.thorough
-            search = Thorough(self.donors, self.donor_probabilities, self.distance, neighbors, objective, n_wanted)
-            return search(rows, probabilities, wanted, score=question.scorer, error=error, report=report)
-        values, donor_probabilities = np.ascontiguousarray(self.donors.values[donors]), self.donor_probabilities[donors]
-        if self.reward is None:
-            return one_for_each(donors, jump(rows, values, donor_probabilities))
-        walks = walk_greedily(
-            rows,
-            probabilities,
-            values,
-            donor_probabilities,
-            wanted,
-            score=question.scorer,
-            reward=self.reward,
-            distance=self.distance,
-            error=error if rewards.needs_plausibility(self.reward) else None,
-            report=report,
-        )
-        return one_for_each(donors, walks)
-
-    def check_answers(self, question: Question, walking: Ints, answers: Answers) -> None:
-        """The last line of the contract: nothing leaves that the model did not put in the target."""
-        points = answers.points
-        reached = question.wanted[walking[points.row], decide(points.probabilities)]
-        if not reached.all():
-            wrong = int(np.argmin(reached))
-            raise ModelError(
-                f"the model does not answer the same rows in the same way: row {walking[points.row[wrong]]} has the "
-                f"values of training row {self.donors.positions[points.donor[wrong]]}, but another class now than at "
-                "fit. Call fit again with the model as it is."
-            )
-
-    def reasons(self, wanted: Bools, found: Bools) -> Objects:
-        """Why rows have no counterfactual, in words; None where they have one."""
-        reasons = np.full(len(found), None, dtype=object)
-        for row in np.flatnonzero(~found):
-            reasons[row] = self._reason(wanted[row])
-        return reasons
-
-    def _reason(self, wanted: Bools) -> str:
-        classes = self.classifier.classes
-        target = " or ".join(repr(plain(label)) for label in classes[wanted])
-        n_rows, n_decided = int(self.n_decided.sum()), int(self.n_decided[wanted].sum())
-        if n_decided:
-            return (
-                f"the model puts {n_decided:,} of {n_rows:,} training rows in {target}, but the label of none of them "
-                "agrees, so there is no donor; justified=False would use them"
-            )
-        others = listed(classes[self.n_decided > 0])
-        return f"the model predicts {others} for all {n_rows:,} training rows, so no donor for {target} exists"
 
 
 def _check_count(option: str, value: Any, *, or_none: bool = False) -> None:
