@@ -70,6 +70,12 @@ def test_a_function_is_told_how_far_it_is(explain, search):
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 
 
+def test_rows_that_are_in_the_target_already_count_as_done(explain):
+    told = []
+    explain(Terminal(), target_class=1, progress=lambda done, total: told.append((done, total)))
+    assert told[-1] == (30, 30)
+
+
 def test_other_values_are_an_error(explain):
     with pytest.raises(OptionError, match="progress='yes' is not known; pass True, False, None"):
         explain(io.StringIO(), progress="yes")

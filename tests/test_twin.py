@@ -173,6 +173,12 @@ def test_frames_whose_columns_are_numbers_by_name():
     assert_same(plain, fast)
 
 
+def test_a_numpy_bool_is_a_bool():
+    table = PREPROCESSING["none"][1]
+    cfs = NICE(forest(None, table), accelerate=np.True_).fit(table, Y).explain(table[:5])
+    assert cfs.model_calls == 1
+
+
 def test_an_explainer_with_a_twin_pickles():
     nice = NICE(forest(by_column(), X), accelerate=True).fit(X, Y)
     assert_same(nice.explain(X[:5]), pickle.loads(pickle.dumps(nice)).explain(X[:5]))

@@ -75,7 +75,10 @@ class Fitted:
         walking = np.flatnonzero(donors >= 0)
         error = self._error(question.schema)
         with reporting(progress, len(donors)) as report:
-            answers = self._answers(question, walking, donors[walking], error, n_wanted, report)
+            n_still = len(donors) - len(walking)
+            answers = self._answers(
+                question, walking, donors[walking], error, n_wanted, lambda n_done: report(n_still + n_done)
+            )
         if twin and self.confirms:
             points = answers.points
             own = confirm(question, self.classifier, self.cost, self.witnesses, points.values, walking[points.row])

@@ -17,6 +17,7 @@ Report = Callable[[int], None]
 Choice = bool | Callable[[int, int], object] | None
 
 _FIRST_AFTER, _THEN_EVERY = 1.0, 0.1
+_GUESSED_FROM = 0.05
 _WIDTH = 24
 
 
@@ -77,7 +78,8 @@ def bar_line(done: int, total: int, seconds: float) -> str:
     'explaining [######                  ] 250 of 1,000 rows, 1:00 left'
     """
     full = int(_WIDTH * done / total)
-    left = f", {_clock(seconds * (total - done) / done)} left" if done else ""
+    # A guess from the first few rows would be far off.
+    left = f", {_clock(seconds * (total - done) / done)} left" if done >= _GUESSED_FROM * total else ""
     return f"explaining [{'#' * full}{' ' * (_WIDTH - full)}] {done:,} of {total:,} rows{left}"
 
 
