@@ -56,6 +56,13 @@ def test_it_can_be_turned_off_on_a_terminal_and_on_in_a_pipe(explain):
     assert "explaining [" in stream.getvalue()
 
 
+def test_without_a_stderr_it_is_silent(explain):
+    assert explain(None).found.all()
+    closed = Terminal()
+    closed.close()
+    assert explain(closed).found.all()
+
+
 def test_short_work_shows_nothing(explain, monkeypatch):
     monkeypatch.setattr(progress, "perf_counter", lambda: 0.0)
     explain(stream := Terminal())

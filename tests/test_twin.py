@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import make_column_transformer
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -37,6 +37,25 @@ PREPROCESSING = {
     "as they are": (by_column(ignore=False, numbers="passthrough"), dense(X)),
     "ordinal": (make_column_transformer((OrdinalEncoder(), CATEGORIES), remainder="drop"), X),
     "one transformer": (OneHotEncoder(handle_unknown="ignore"), X),
+    "rare ones together": (make_column_transformer((OneHotEncoder(min_frequency=60), CATEGORIES)), X),
+    "one dropped": (make_column_transformer((OneHotEncoder(drop="first"), CATEGORIES)), X),
+    "numbers as categories": (make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["age", "home"])), X),
+    "twice the same": (
+        make_column_transformer(
+            (OneHotEncoder(), ["home"]), (OneHotEncoder(drop="first"), ["home"]), (SimpleImputer(), ["age"])
+        ),
+        X,
+    ),
+    "by position": (make_column_transformer((OneHotEncoder(), [2, 5]), (SimpleImputer(), [0, 1])), X),
+    "by slice": (make_column_transformer((SimpleImputer(), slice("age", "income")), (OneHotEncoder(), slice(5, 6))), X),
+    "by mask": (make_column_transformer((SimpleImputer(), [True, True, False, False, False, False])), X),
+    "by selector": (
+        make_column_transformer(
+            (OneHotEncoder(), make_column_selector(dtype_include="category")), (SimpleImputer(), ["age"])
+        ),
+        X,
+    ),
+    "what is left": (make_column_transformer((OneHotEncoder(), CATEGORIES), remainder="passthrough"), dense(X)),
     "none": (None, dense(X)[["age", "income", "children"]].to_numpy(dtype=float)),
 }
 
@@ -114,10 +133,11 @@ def test_when_the_model_disagrees_about_what_was_found_only(monkeypatch):
 
 def test_a_model_that_was_trained_again_is_noticed():
     model = forest(by_column(), X)
-    nice = NICE(model, accelerate=True).fit(X, Y)
+    explainers = [NICE(model, accelerate=how).fit(X, Y) for how in (True, "unconfirmed")]
     model.fit(X, np.roll(Y, 1))
-    with pytest.raises(ModelError, match="the model is not the one that fit saw"):
-        nice.explain(X[:5])
+    for nice in explainers:
+        with pytest.raises(ModelError, match="the model is not the one that fit saw"):
+            nice.explain(X[:5])
 
 
 class Cautious(RandomForestClassifier):
@@ -161,16 +181,54 @@ def test_other_values_are_an_error(value):
         NICE(forest(*PREPROCESSING["none"]), accelerate=value)
 
 
-def test_frames_whose_columns_are_numbers_by_name():
-    table = pd.DataFrame(PREPROCESSING["none"][1], columns=[2, 1, 0])
-    scale = make_column_transformer((StandardScaler(), [0, 2]), remainder="passthrough")
-    model = make_pipeline(scale, RandomForestClassifier(10, random_state=0)).fit(table, Y)
-    plain = NICE(model).fit(table, Y).explain(table[:10])
-    try:
-        fast = NICE(model, accelerate=True).fit(table, Y).explain(table[:10])
-    except OptionError:
-        return  # to refuse is fine, to answer otherwise is not
-    assert_same(plain, fast)
+def test_frames_whose_columns_stand_in_another_order_than_in_training():
+    model = forest(by_column(), X)
+    turned = X[X.columns[::-1]]
+    plain = NICE(model).fit(turned, Y).explain(X[:20])
+    assert_same(plain, NICE(model, accelerate=True).fit(turned, Y).explain(X[:20]))
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_a_missing_category_is_what_the_model_takes_it_for(missing):
+    trained = X.assign(city=X["city"].where(np.arange(len(X)) % 5 > 0, np.nan))
+    model = forest(by_column(), trained)
+    whole = trained["city"].notna().to_numpy()
+    rows = X[:20].assign(city=pd.Series([missing] * 20, index=X.index[:20], dtype=object))
+    for search in ("greedy", "thorough"):
+        plain, fast = (
+            NICE(model, search=search, neighbors=None if search == "greedy" else 5, accelerate=accelerate)
+            .fit(X[whole], Y[whole])
+            .explain(rows)
+            for accelerate in (False, True)
+        )
+        assert_same(plain, fast)
+
+
+def test_points_of_the_pareto_set_are_confirmed_too(monkeypatch):
+    model = forest(by_column(), X)
+    asked = []
+
+    def lying(rows, schema):
+        answers = model.predict_proba(schema.decode(rows))
+        asked.append(len(rows))
+        answers[rows[:, 0] == 50] = [1.0, 0.0, 0.0]  # whoever is 50
+        return answers
+
+    monkeypatch.setattr(method, "twin_of", lambda *_: lying)
+    nice = NICE(model, search="thorough", neighbors=10, accelerate=True).fit(X, Y)
+    front = nice.explain(X[:10]).pareto()
+    assert asked
+    assert (model.predict(front.to_frame()) == front.predicted_after).all()
+
+
+def test_numbers_that_the_forest_would_refuse():
+    table = PREPROCESSING["none"][1]
+    model = forest(None, table)
+    row = table[:1].copy()
+    row[0, 0] = 1e39
+    for accelerate in (False, True, "unconfirmed"):
+        with pytest.raises(ModelError, match="the model raised"):
+            NICE(model, accelerate=accelerate).fit(table, Y).explain(row)
 
 
 def test_a_numpy_bool_is_a_bool():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from nicecf.neighbors import DonorIndex
 from nicecf.progress import Choice, Report, reporting
 from nicecf.result import Counterfactuals, answer
 from nicecf.rewards import Round
-from nicecf.schema import Schema
+from nicecf.schema import Schema, differs
 from nicecf.scorer import Cost
 from nicecf.search.answers import Answers, one_for_each
 from nicecf.search.donors import DonorChoice
@@ -65,7 +65,7 @@ class Fitted:
         self, X: Table, target_class: Any, n_wanted: int, deadline: float | None, progress: Choice, twin: Twin | None
     ) -> Counterfactuals:
         cost = self.twin_cost if twin else self.cost
-        # NICE(none) asks for no hybrids, so there is nothing to look ahead for.
+        # NICE(none) asks for no hybrids, so there is nothing to look ahead for; "balanced" has no reward of its own.
         choice = DonorChoice(self.donors, budget=0 if self.reward is None else cost.rows_worth_a_call)
         question = ask(
             self.schema, self.classifier, cost, self.witnesses, X, target_class, choice.look_ahead, deadline, twin
@@ -80,12 +80,10 @@ class Fitted:
                 question, walking, donors[walking], error, n_wanted, lambda n_done: report(n_still + n_done)
             )
         if twin and self.confirms:
-            points = answers.points
-            own = confirm(question, self.classifier, self.cost, self.witnesses, points.values, walking[points.row])
-            if own is None:
-                raise NotSupported
-            question, probabilities = own
-            answers = replace(answers, points=replace(points, probabilities=probabilities))
+            question, probabilities = confirm(
+                question, self.classifier, self.cost, self.witnesses, *answers.all_points()
+            )
+            answers = answers.with_probabilities(probabilities)
         self._check_answers(question, walking, answers)
         is_found = ~is_asked
         is_found[walking] = True
@@ -128,7 +126,7 @@ class Fitted:
         if self.thorough is not None and error is not None:
             objective, neighbors = self.thorough
             search = Thorough(self.donors, self.donor_probabilities, self.distance, neighbors, objective, n_wanted)
-            return search(rows, probabilities, wanted, score=question.scorer, error=error, report=report)
+            return search(rows, probabilities, wanted, donors, score=question.scorer, error=error, report=report)
         values, donor_probabilities = np.ascontiguousarray(self.donors.values[donors]), self.donor_probabilities[donors]
         if self.reward is None:
             return one_for_each(donors, jump(rows, values, donor_probabilities))
@@ -150,6 +148,7 @@ class Fitted:
         """The last line of the contract: nothing leaves that the model did not put in the target."""
         points = answers.points
         reached = question.wanted[walking[points.row], decide(points.probabilities)]
+        reached &= differs(question.rows[walking[points.row]], points.values).any(axis=1)
         if not reached.all():
             wrong = int(np.argmin(reached))
             raise ModelError(

@@ -28,6 +28,9 @@ from nicecf.twin import NotSupported, Twin, twin_of
 _SAME_MODEL = 1e-4
 
 
+# How far a twin may be from the model: the order in which a forest adds up its trees.
+_SAME_ANSWER = 1e-9
+
 # How many training rows the model's predict is compared on with its probabilities.
 _ROWS_COMPARED = 1000
 
@@ -231,21 +234,22 @@ def _scorer(classifier: Classifier, schema: Schema, cost: Cost, twin: Twin | Non
 
 
 def confirm(
-    question: Question, classifier: Classifier, cost: Cost, witnesses: Witnesses, values: Floats, row: Ints
-) -> tuple[Question, Floats] | None:
-    """Ask the model itself about the rows and about what was found: ``values[i]`` for row ``row[i]``.
+    question: Question, classifier: Classifier, cost: Cost, witnesses: Witnesses, values: Floats, probabilities: Floats
+) -> tuple[Question, Floats]:
+    """Ask the model itself about the rows, and about ``values`` for which its twin gave ``probabilities``.
 
-    Returns the question and the probabilities of what was found as the model sees them; None if it sees anything
+    Returns the question and the probabilities of the values as the model sees them; NotSupported if it sees anything
     otherwise than its twin.
     """
     scorer = _scorer(classifier, question.schema, cost, None)
     n_rows, n_values = len(question.rows), len(values)
     answers = scorer(np.concatenate([question.rows, values, witnesses.values]))
     witnesses.check(answers[n_rows + n_values :], classifier.classes)
-    probabilities, found = answers[:n_rows], answers[n_rows : n_rows + n_values]
-    if (decide(probabilities) != question.decisions).any() or not question.wanted[row, decide(found)].all():
-        return None
-    return replace(question, probabilities=probabilities, scorer=scorer), found
+    said = np.concatenate([question.probabilities, probabilities])
+    if np.abs(answers[: n_rows + n_values] - said).max() > _SAME_ANSWER:
+        raise NotSupported
+    question = replace(question, probabilities=answers[:n_rows], scorer=scorer)
+    return question, answers[n_rows : n_rows + n_values]
 
 
 def _labels(y: Any, n_rows: int) -> Objects:

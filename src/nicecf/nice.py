@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from numbers import Real
 from time import perf_counter
 from typing import Any, Literal, Self
 
@@ -18,9 +19,11 @@ from nicecf.exceptions import NotFittedError, OptionError, listed
 from nicecf.fitted import Fitted
 from nicecf.method import Training, Witnesses, find_twin, learn, measure
 from nicecf.neighbors import DonorIndex
-from nicecf.progress import Choice
+from nicecf.progress import Choice, check_choice
 from nicecf.result import Counterfactuals
 from nicecf.rewards import Reward
+
+_MOST_SECONDS = 100 * 365.25 * 86_400
 
 
 class NICE(BaseEstimator):
@@ -160,7 +163,7 @@ class NICE(BaseEstimator):
         started = perf_counter()
         if not hasattr(self, "classes_"):
             raise NotFittedError("this NICE is not fitted yet. Call fit(X, y) with the training data first.")
-        self._check_call(n_counterfactuals, time_budget)
+        self._check_call(n_counterfactuals, time_budget, progress)
         deadline = None if time_budget is None else started + time_budget
         return self._fitted.explain(X, target_class, n_counterfactuals, deadline, progress)
 
@@ -239,18 +242,20 @@ class NICE(BaseEstimator):
                 f"neighbors={self.neighbors} needs search='thorough': the greedy search walks to one donor."
             )
 
-    def _check_call(self, n_counterfactuals: Any, time_budget: Any) -> None:
+    def _check_call(self, n_counterfactuals: Any, time_budget: Any, progress: Any) -> None:
         """Options of ``explain``."""
+        check_choice(progress)
         _check_count("n_counterfactuals", n_counterfactuals)
         if n_counterfactuals > 1 and self._fitted.thorough is None:
             raise OptionError(
                 f"n_counterfactuals={n_counterfactuals} needs search='thorough': the greedy search finds one for each "
                 "row."
             )
-        is_number = isinstance(time_budget, (int, float, np.number)) and not isinstance(time_budget, bool)
-        if time_budget is not None and not (is_number and time_budget > 0):  # NaN is not above 0 either
+        is_number = isinstance(time_budget, Real) and not isinstance(time_budget, bool)
+        if time_budget is not None and not (is_number and 0 < time_budget <= _MOST_SECONDS):
             raise OptionError(
-                f"time_budget must be a number of seconds above 0, or None for no limit, got {time_budget!r}."
+                f"time_budget must be a number of seconds above 0 (a century at most), or None for no limit, got "
+                f"{time_budget!r}."
             )
 
 

@@ -27,8 +27,8 @@ def reporting(choice: Choice, total: int) -> Iterator[Report]:
     if choice is None or isinstance(choice, (bool, np.bool_)):
         stream = sys.stderr
         if choice is None:
-            choice = stream.isatty()
-        if not choice:
+            choice = _is_terminal(stream)
+        if not choice or stream is None:
             yield lambda done: None
             return
         bar = _Bar(stream, total)
@@ -36,14 +36,23 @@ def reporting(choice: Choice, total: int) -> Iterator[Report]:
             yield bar
         finally:
             bar.wipe()
-    elif callable(choice):
+    else:
         report = choice
         yield lambda done: (report(done, total), None)[1]
-    else:
+
+
+def check_choice(choice: object) -> None:
+    """Raise OptionError for what is no choice."""
+    if not (choice is None or isinstance(choice, (bool, np.bool_)) or callable(choice)):
         raise OptionError(
             f"progress={choice!r} is not known; pass True, False, None (a bar on a terminal only) or a function of "
             "(rows done, rows in all)."
         )
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """Whether anyone is looking; a service may have no stderr, or a closed one."""
+    return stream is not None and not stream.closed and stream.isatty()
 
 
 class _Bar:

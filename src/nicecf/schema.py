@@ -84,7 +84,7 @@ class Schema:
             if chosen[position] if chosen is not None else kind == "category":
                 column, values[:, position] = _fit_categories(container, cells, name)
             else:
-                values[:, position] = _finite(container.numbers(cells, name), name)
+                values[:, position] = _finite(container.numbers(cells, name), name) + 0.0  # -0.0 is 0.0
                 column = Column(name, False, container.prototype(cells))
             columns.append(column)
         return cls(container, tuple(columns), container.rows(X, slice(0, 0))), values
@@ -112,7 +112,7 @@ class Schema:
                 column, values[:, j] = _read_categories(self.container, cells, column)
             else:
                 _check_still_numeric(self.container, cells, column.name)
-                values[:, j] = _finite(self.container.numbers(cells, column.name), column.name)
+                values[:, j] = _finite(self.container.numbers(cells, column.name), column.name) + 0.0
             columns.append(column)
         return values, replace(self, columns=tuple(columns))
 

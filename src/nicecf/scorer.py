@@ -143,7 +143,7 @@ class Scorer:
         if self.is_out_of_time():
             raise OutOfTime
         left = self.deadline - perf_counter()
-        return min(n_rows, max(1, int(left / max(self._seconds_per_row, 1e-9))))
+        return max(1, int(min(n_rows, left / max(self._seconds_per_row, 1e-9))))
 
 
 def _keys(rows: Floats) -> list[bytes]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ import numpy.typing as npt
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.utils import _safe_indexing
 
 from nicecf._typing import Floats, Ints, Table
 from nicecf.schema import Column, Schema
@@ -28,7 +30,6 @@ Singles = npt.NDArray[np.float32]
 
 # The model adds up its trees in threads, in any order, if it is told to: so much may come of it.
 _ROUNDING = 1e-12
-_MOST_COLUMNS = 10_000
 
 
 class NotSupported(Exception):  # noqa: N818  # no error: the model itself is asked instead
@@ -42,7 +43,7 @@ def twin_of(model: Any, schema: Schema, rows: Floats, probabilities: Floats) -> 
     """
     # A private part of scikit-learn may be missing or mean something else in another version: then there is no twin.
     with suppress(Exception):
-        twin = Forest(model)
+        twin = Forest(model, schema)
         if np.abs(twin(rows, schema) - probabilities).max() <= _ROUNDING:
             return twin
     return None
@@ -51,19 +52,25 @@ def twin_of(model: Any, schema: Schema, rows: Floats, probabilities: Floats) -> 
 class Forest:
     """The trees of a fitted forest, behind what turns encoded rows into their inputs."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, schema: Schema) -> None:
         *before, forest = [step for _, step in model.steps] if type(model) is Pipeline else [model]
+        before = [step for step in before if not _is_passed_through(step)]
         if type(forest) not in (RandomForestClassifier, ExtraTreesClassifier) or len(before) > 1:
             raise NotSupported
+        self._forest, self._estimators = forest, forest.estimators_
         self._trees = tuple(tree.tree_ for tree in forest.estimators_)
         self._n_classes = len(forest.classes_)
         is_by_column = bool(before) and type(before[0]) is ColumnTransformer
         self._inputs: Callable[[Floats, Schema], Singles] = (
-            _Columns(before[0], forest.n_features_in_) if is_by_column else _Whole(before[0] if before else None)
+            _Columns(before[0], forest.n_features_in_, schema)
+            if is_by_column
+            else _Whole(before[0] if before else None)
         )
 
     def __call__(self, rows: Floats, schema: Schema) -> Floats:
         """The mean of what the trees say, added up in the order of the forest."""
+        if self._forest.estimators_ is not self._estimators:  # trained again
+            raise NotSupported
         table = self._inputs(rows, schema)
         total = np.zeros((len(rows), self._n_classes))
         for tree in self._trees:
@@ -83,50 +90,73 @@ class _Whole:
 
 
 class _Columns:
-    """A fitted ColumnTransformer: one-hot codes are looked up, all other transformers are called as they are."""
+    """A fitted ColumnTransformer: one-hot codes are looked up, scalers done, other transformers called as they are."""
 
-    def __init__(self, transformer: ColumnTransformer, n_inputs: int) -> None:
-        self._transformer = transformer
+    def __init__(self, transformer: ColumnTransformer, n_inputs: int, schema: Schema) -> None:
         self._n_inputs = n_inputs
-        self._places: dict[Column, Ints] = {}
+        self._parts = [
+            _Part.of(step, _positions(transformer, name, schema), transformer.output_indices_[name], schema)
+            for name, step, _ in transformer.transformers_
+            if transformer.output_indices_[name].start < transformer.output_indices_[name].stop
+        ]
 
     def __call__(self, rows: Floats, schema: Schema) -> Singles:
         table = np.zeros((len(rows), self._n_inputs), dtype=np.float32)
         decoded: Table = None
-        for name, step, columns in self._transformer.transformers_:
-            place = self._transformer.output_indices_[name]
-            if place.start == place.stop:
-                continue
-            if type(step) is OneHotEncoder and _is_plain(step):
-                self._look_up(table, rows, schema, step, _positions(columns, schema), place.start)
-                continue
-            if _is_arithmetic(step):
-                table[:, place] = _scaled(step, rows[:, _number_positions(columns, schema)])
-                continue
-            if decoded is None:
-                decoded = schema.decode(rows)
-            part = decoded[:, columns] if isinstance(decoded, np.ndarray) else decoded[columns]
-            table[:, place] = _singles(part if isinstance(step, str) else step.transform(part))
+        for part in self._parts:
+            if part.is_looked_up:
+                part.look_up(table, rows, schema)
+            elif part.is_arithmetic:
+                table[:, part.place] = _singles(_scaled(part.step, rows[:, part.columns]))
+            else:
+                decoded = schema.decode(rows) if decoded is None else decoded
+                table[:, part.place] = _singles(part.step.transform(_safe_indexing(decoded, part.columns, axis=1)))
         return table
 
-    def _look_up(
-        self, table: Singles, rows: Floats, schema: Schema, encoder: OneHotEncoder, columns: list[int], start: int
-    ) -> None:
-        for j, categories in zip(columns, encoder.categories_, strict=True):
-            place = self._places_of(schema.columns[j], categories)[rows[:, j].astype(np.intp)]
-            known = np.flatnonzero(place >= 0)
-            if len(known) < len(place) and encoder.handle_unknown == "error":
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One transformer of a ColumnTransformer, with the positions of its columns and the place of its outputs."""
+
+    step: Any
+    columns: list[int]
+    place: slice
+    is_looked_up: bool
+    is_arithmetic: bool
+    # For each column the input of each code: of the columns as they were at fit.
+    known: tuple[tuple[Column, Ints], ...]
+
+    @classmethod
+    def of(cls, step: Any, positions: list[int], place: slice, schema: Schema) -> _Part:
+        """Find out what can be done without calling the transformer."""
+        is_categorical = schema.is_categorical[positions]
+        is_looked_up = type(step) is OneHotEncoder and _is_plain(step) and bool(is_categorical.all())
+        is_scaler = type(step) in (StandardScaler, MinMaxScaler) or _is_passed_through(step)
+        known = tuple(
+            (schema.columns[j], _places(schema.columns[j], categories))
+            for j, categories in zip(positions, step.categories_ if is_looked_up else [], strict=False)
+        )
+        return cls(step, positions, place, is_looked_up, is_scaler and not is_categorical.any(), known)
+
+    def look_up(self, table: Singles, rows: Floats, schema: Schema) -> None:
+        """Switch on the input of each category."""
+        start = self.place.start
+        for j, categories, (column, places) in zip(self.columns, self.step.categories_, self.known, strict=True):
+            if schema.columns[j] is not column:  # it has categories that fit never saw
+                places = _places(schema.columns[j], categories)
+            place = places[rows[:, j].astype(np.intp)]
+            is_known = place >= 0
+            if self.step.handle_unknown == "error" and not is_known.all():
                 raise NotSupported
-            table[known, start + place[known]] = 1.0
+            table[np.flatnonzero(is_known), start + place[is_known]] = 1.0
             start += len(categories)
 
-    def _places_of(self, column: Column, categories: Any) -> Ints:
-        # A column with categories that fit never saw belongs to one explain call: nothing to keep.
-        if (places := self._places.get(column)) is None:
-            places = _places(column, categories)
-            if len(self._places) < _MOST_COLUMNS:
-                self._places[column] = places
-        return places
+
+def _positions(transformer: ColumnTransformer, name: str, schema: Schema) -> list[int]:
+    """Where the columns of one transformer stand in our rows."""
+    places = transformer._transformer_to_input_indices[name]
+    names = getattr(transformer, "feature_names_in_", None)
+    return [int(place) if names is None else schema.names.index(names[place]) for place in places]
 
 
 def _is_plain(encoder: OneHotEncoder) -> bool:
@@ -135,8 +165,11 @@ def _is_plain(encoder: OneHotEncoder) -> bool:
     )
 
 
-def _is_arithmetic(step: Any) -> bool:
-    return type(step) in (StandardScaler, MinMaxScaler) or (isinstance(step, str) and step == "passthrough")
+def _is_passed_through(step: Any) -> bool:
+    """Whether a step hands on what it gets."""
+    if isinstance(step, str):
+        return step == "passthrough"
+    return type(step) is FunctionTransformer and step.func is None
 
 
 def _scaled(step: Any, numbers: Floats) -> Floats:
@@ -152,23 +185,12 @@ def _scaled(step: Any, numbers: Floats) -> Floats:
     return numbers
 
 
-def _number_positions(columns: Any, schema: Schema) -> list[int]:
-    positions = _positions(columns, schema)
-    if schema.is_categorical[positions].any():  # encoded by codes of our own
-        raise NotSupported
-    return positions
-
-
-def _positions(columns: Any, schema: Schema) -> list[int]:
-    return [column if isinstance(column, int) else schema.names.index(column) for column in columns]
-
-
 def _places(column: Column, categories: Any) -> Ints:
     """The input of each code of a column; -1 for none. The last one is that of the missing value, code -1."""
-    if not column.is_categorical:
-        raise NotSupported
     place_of = {value: place for place, value in enumerate(categories) if value == value}
-    missing = next((place for place, value in enumerate(categories) if value != value), place_of.get(None, -1))
+    missing = place_of.get(None, -1)
+    if column.missing is not None:
+        missing = next((place for place, value in enumerate(categories) if value != value), -1)
     places: Ints = np.array([place_of.get(level, -1) for level in column.levels] + [missing], dtype=np.intp)
     return places
 
@@ -177,4 +199,9 @@ def _singles(table: Any) -> Singles:
     """A table as the single-precision matrix that trees read."""
     if hasattr(table, "toarray"):
         table = table.toarray()
-    return np.ascontiguousarray(np.asarray(table, dtype=np.float64), dtype=np.float32)
+    doubles = np.asarray(table, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        singles = np.ascontiguousarray(doubles, dtype=np.float32)
+    if (np.isinf(singles) & np.isfinite(doubles)).any():  # the forest would refuse it
+        raise NotSupported
+    return singles

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,18 @@ class Answers:
     walks: Walks
     notes: Objects
     front: Points | None = None
+
+    def all_points(self) -> tuple[Floats, Floats]:
+        """Values and probabilities of all that can be handed out."""
+        parts = [self.points] if self.front is None else [self.points, self.front]
+        values, probabilities = [part.values for part in parts], [part.probabilities for part in parts]
+        return np.concatenate(values), np.concatenate(probabilities)
+
+    def with_probabilities(self, probabilities: Floats) -> Answers:
+        """The same with other probabilities, in the order of `all_points`."""
+        n = len(self.points.row)
+        front = None if self.front is None else replace(self.front, probabilities=probabilities[n:])
+        return replace(self, points=replace(self.points, probabilities=probabilities[:n]), front=front)
 
 
 def one_for_each(donors: Ints, walks: Walks) -> Answers:

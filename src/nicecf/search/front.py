@@ -29,9 +29,10 @@ class Front:
         for level in np.unique(hybrids.changes):
             here = order[hybrids.changes[order] == level]
             error = hybrids.errors[here]
-            # The lowest error among those that are no farther: at this number of changes, and at fewer.
-            before = np.concatenate([[np.inf], np.minimum.accumulate(error)[:-1]])
-            here = here[error < np.minimum(before, _lowest(distances, errors, hybrids.distances[here]))]
+            # The lowest error among those that are no farther: at this number of changes, and at fewer. NaN is none.
+            before = np.concatenate([[np.nan], np.minimum.accumulate(error)[:-1]])
+            lowest = np.fmin(before, _lowest(distances, errors, hybrids.distances[here]))
+            here = here[~(lowest <= error)]
             kept.append(here)
             distances, errors = _staircase(
                 np.concatenate([distances, hybrids.distances[here]]), np.concatenate([errors, hybrids.errors[here]])
@@ -68,13 +69,14 @@ def best_first(objective: str, hybrids: Hybrids, reference: Hybrids) -> Ints:
     """The places of hybrids by one objective, best first.
 
     ``"balanced"``: those first that are no worse than the reference, the paper's NICE(spars), in changes, distance and
-    error; among them, the lowest mean of the three, each as a multiple of the reference's.
+    error; among them, those that differ most from it, each of the three as a share of the reference's.
     """
     if objective != "balanced":
         return orders(hybrids)[objective]
     pairs = [(getattr(hybrids, of), getattr(reference, of)) for of in ("changes", "distances", "errors")]
-    multiples = np.column_stack([_multiple(own, other) for own, other in pairs])
-    return np.lexsort((multiples.sum(axis=1), (multiples > 1.0).any(axis=1)))
+    is_worse = np.column_stack([own > other for own, other in pairs]).any(axis=1)
+    more = np.column_stack([_share(own - other, other) for own, other in pairs]).sum(axis=1)
+    return np.lexsort((more, is_worse))
 
 
 def unlike(hybrids: Hybrids, order: Ints, n: int) -> Ints:
@@ -96,10 +98,10 @@ def unlike(hybrids: Hybrids, order: Ints, n: int) -> Ints:
     return np.array(chosen, dtype=np.intp)
 
 
-def _multiple(own: Floats, other: Floats) -> Floats:
-    """``own`` as a multiple of ``other``; 0 of 0 is 1."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(own == other, 1.0, own / other)
+def _share(difference: Floats, of: Floats) -> Floats:
+    """A difference as a share of a size; as it is where there is no size."""
+    size = np.abs(of)
+    return difference / np.where(size > 0, size, 1.0)
 
 
 def _beats_with_fewer_features(hybrids: Hybrids, known: Hybrids) -> Bools:
@@ -119,8 +121,8 @@ def _staircase(distances: Floats, errors: Floats) -> tuple[Floats, Floats]:
 
 
 def _lowest(distances: Floats, errors: Floats, up_to: Floats) -> Floats:
-    """The lowest error on a staircase up to some distances; infinite before its first step."""
+    """The lowest error on a staircase up to some distances; NaN before its first step."""
     if not len(distances):
-        return np.full(len(up_to), np.inf)
+        return np.full(len(up_to), np.nan)
     at = np.searchsorted(distances, up_to, side="right") - 1
-    return np.where(at >= 0, errors[np.maximum(at, 0)], np.inf)
+    return np.where(at >= 0, errors[np.maximum(at, 0)], np.nan)

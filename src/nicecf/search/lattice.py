@@ -16,6 +16,9 @@ from nicecf.search.lookahead import subsets_up_to
 
 Keys = npt.NDArray[np.uint64]
 
+# Exchanges of swaps that are looked at together: in wide tables there are far more, and most are of no use.
+_MOST_EXCHANGES = 2048
+
 
 @dataclass(frozen=True, eq=False)
 class Hybrids:
@@ -43,8 +46,8 @@ class Hybrids:
         return Hybrids(*(getattr(self, field.name)[places] for field in fields(self)))
 
     def measured(self, errors: Floats) -> Hybrids:
-        """With their errors; to single precision, so that rounding does not tell equal ones apart."""
-        return replace(self, errors=errors.astype(np.float32).astype(np.float64))
+        """With their errors."""
+        return replace(self, errors=errors)
 
     def scored(self, probabilities: Floats) -> Hybrids:
         """With the model's answers."""
@@ -132,6 +135,10 @@ class Lattices:
         donor, swapped = hybrids.donor[at], hybrids.swapped[at]
         is_shorter = self._parts[donor] < self._parts[donor, back][:, None]
         line, forth = np.nonzero(self.differs[donor] & ~swapped & is_shorter)
+        if len(line) > _MOST_EXCHANGES:
+            saved = self._parts[donor[line], back[line]] - self._parts[donor[line], forth]
+            most = np.sort(np.argsort(-saved, kind="stable")[:_MOST_EXCHANGES])
+            line, forth = line[most], forth[most]
         swapped = swapped[line]
         swapped[np.arange(len(line)), back[line]] = False
         swapped[np.arange(len(line)), forth] = True

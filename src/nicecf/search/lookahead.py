@@ -51,9 +51,14 @@ def rounds_within(n: int, share: int) -> int:
     return max(0, n - 1)
 
 
-@lru_cache(maxsize=256)
 def subsets_up_to(n: int, rounds: int) -> Bools:
-    """All subsets of ``n`` things with 1 to ``rounds`` members, one per line."""
+    """All subsets of ``n`` things with 1 to ``rounds`` members, one per line, smaller ones first."""
+    # The single ones are quickly made, and of wide tables too many to keep.
+    return np.eye(n, dtype=bool) if rounds == 1 else _subsets_up_to(n, rounds)
+
+
+@lru_cache(maxsize=256)
+def _subsets_up_to(n: int, rounds: int) -> Bools:
     chosen = [subset for size in range(1, rounds + 1) for subset in combinations(range(n), size)]
     table = np.zeros((len(chosen), n), dtype=bool)
     for line, subset in enumerate(chosen):

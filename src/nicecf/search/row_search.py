@@ -45,8 +45,8 @@ class RowSearch:
     """The thorough search for one row.
 
     ``found`` are the valid hybrids worth keeping. They only get better, and the search can be stopped at any time:
-    to begin with they are ``start``, known to be valid. ``is_exhaustive`` if no donor's lattice is too large to look at
-    every hybrid; ``n_large`` are.
+    to begin with they are ``start``, known to be valid, whose errors must be measured first. ``is_exhaustive`` if there
+    are not too many hybrids to look at every one; for ``n_large`` donors there are.
     """
 
     def __init__(
@@ -56,11 +56,10 @@ class RowSearch:
         score: float,
         wanted: Bools,
         front: Front,
-        is_out_of_time: Callable[[], bool],
     ) -> None:
         self.lattices = lattices
         self.start = self.found = start
-        self.is_done = False
+        self.is_measured = self.is_done = False
         sizes = 2.0 ** np.minimum(lattices.sizes, 60)
         self._is_whole = np.cumsum(sizes) <= WHOLE_LATTICES
         self.n_large = int(np.count_nonzero(~self._is_whole))
@@ -68,7 +67,6 @@ class RowSearch:
         self._score = score
         self._wanted = wanted
         self._front = front
-        self._is_out_of_time = is_out_of_time
         self._seen: set[int] = set()
         self._n_asked = 0
         self._not_valid: list[Hybrids] = []
@@ -78,8 +76,7 @@ class RowSearch:
         self.start = yield from self._measured(self.start)
         self._seen.update(self.start.keys.tolist())
         self._keep(self.start)
-        if self._is_out_of_time():
-            return
+        self.is_measured = True
         yield from self._enumerate()
         if not self.is_exhaustive:
             yield from self._beam()
@@ -172,10 +169,11 @@ def in_lock_step(
     score: Callable[[Floats], Floats],
     error: Callable[[Floats], Floats],
     at_once: int,
+    is_out_of_time: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[Label, RowSearch]]:
     """Run labelled searches side by side, ``at_once`` of them at a time; each comes back when it is done.
 
-    When time is up, those that would ask the model come back as they are.
+    When time is up, all come back as they are, but for those whose start is not measured yet.
     """
     waiting = iter(searches)
     running: list[_Running[Label]] = []
@@ -189,9 +187,11 @@ def in_lock_step(
             if not asking:
                 continue
             try:
+                if is_out_of_time():
+                    raise OutOfTime
                 answers = function(np.concatenate([one.request[1] for one in asking]))
             except OutOfTime:
-                yield from ((one.label, one.search) for one in asking)
+                yield from ((one.label, one.search) for one in asking if one.search.is_measured)
                 continue
             at = 0
             for one in asking:

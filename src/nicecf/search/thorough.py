@@ -41,25 +41,33 @@ class Thorough:
         rows: Floats,
         row_probabilities: Floats,
         wanted: Bools,
+        nearest: Ints,
         *,
         score: Scorer,
         error: Callable[[Floats], Floats],
         report: Callable[[int], None],
     ) -> Answers:
-        """Search for each row, which must have a donor."""
+        """Search for each row; ``nearest`` are the places of their nearest donors, the answers for want of time."""
         searches = self._searches(rows, row_probabilities, wanted, score, error)
         nothing = Points(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), rows[:0], row_probabilities[:0])
         chosen, fronts = [nothing], [nothing]
         notes = np.full(len(rows), None, dtype=object)
         at_once = max(1, CELLS_PER_CALL // (WHOLE_LATTICES * rows.shape[1]))
-        done = in_lock_step(searches, score=score, error=error, at_once=at_once)
+        done = in_lock_step(searches, score=score, error=error, at_once=at_once, is_out_of_time=score.is_out_of_time)
+        is_searched = np.zeros(len(rows), dtype=bool)
         for n_done, ((i, donors), search) in enumerate(done, 1):
+            is_searched[i] = True
             order = best_first(self.objective, search.found, search.start.take(slice(0, 1)))
             best = order[:1] if self.n_wanted == 1 else unlike(search.found, order, self.n_wanted)
             chosen.append(_points(i, donors, search, best))
             fronts.append(_points(i, donors, search, Front(by_features=False).of(search.found)))
             notes[i] = self._note(search, n_found=len(best))
             report(n_done)
+        left = np.flatnonzero(~is_searched)
+        jumped = Points(left, nearest[left], self.index.values[nearest[left]], self.donor_probabilities[nearest[left]])
+        notes[left] = "time_budget was used up before the search began: this is the donor itself"
+        chosen.append(jumped)
+        fronts.append(jumped)
         points = _by_row(chosen)
         walks = walk_greedily(
             rows[points.row],
@@ -87,9 +95,11 @@ class Thorough:
         Prepared in blocks, when it is their turn: the donors of a million rows would not fit into memory.
         """
         front = Front(by_features=self.n_wanted > 1)
-        k = self.neighbors or _NEIGHBORS
+        k = min(self.neighbors or _NEIGHBORS, len(self.index.values))
         block = max(1, CELLS_PER_CALL // max(k, rows.shape[1]))
         for at in range(0, len(rows), block):
+            if score.is_out_of_time():
+                return
             some = slice(at, at + block)
             donors, _ = self.index.nearest_many(rows[some], wanted[some], k=k)
             walks = self._walks_of_the_paper(
@@ -97,6 +107,8 @@ class Thorough:
             )
             scores = score_towards(row_probabilities[some], wanted[some])
             for j, row in enumerate(rows[some]):
+                if score.is_out_of_time():
+                    return
                 mine = donors[j][donors[j] >= 0]
                 lattices = Lattices(row, self.index.values[mine], self.distance, n_classes=wanted.shape[1])
                 paper = lattices.towards(0, np.array([each.values[j] for each in walks]))
@@ -104,7 +116,7 @@ class Thorough:
                 start = joined([paper, lattices.ends().scored(self.donor_probabilities[mine])])
                 yield (
                     (at + j, mine),
-                    RowSearch(lattices, start, scores[j], wanted[at + j], front, score.is_out_of_time),
+                    RowSearch(lattices, start, scores[j], wanted[at + j], front),
                 )
 
     def _walks_of_the_paper(
@@ -141,8 +153,8 @@ class Thorough:
             notes.append("time_budget was used up before the search ended")
         elif not search.is_exhaustive:
             notes.append(
-                f"beam and local search: the lattices of {search.n_large} of {n_donors} donors are too large to look "
-                "at every hybrid"
+                f"beam and local search: for {search.n_large} of {n_donors} donors there are too many hybrids to look "
+                "at every one"
             )
         if n_found < self.n_wanted:
             notes.append(
