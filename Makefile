@@ -26,9 +26,11 @@ format: .venv/check.done         ## let ruff write the style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/bench.done          ## speed beside NICEx, and growth of time and memory
+bench: .venv/bench.done          ## speed beside NICEx, growth of time and memory, quality of the thorough search
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/quality.py --limit
+	$(BIN)/python benchmarks/quality.py
 
 bench-neighbors: .venv/bench.done ## the options for nearest neighbors, side by side
 	$(BIN)/pip install --quiet numba faiss-cpu

@@ -11,6 +11,7 @@ import numpy as np
 
 from nicecf import rewards
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
+from nicecf.assemble import answer
 from nicecf.autoencoder import error_by
 from nicecf.classifier import Classifier, decide
 from nicecf.distance import Heom
@@ -18,7 +19,7 @@ from nicecf.exceptions import ModelError, listed, plain
 from nicecf.method import Question, Witnesses, ask, confirm
 from nicecf.neighbors import DonorIndex
 from nicecf.progress import Choice, Report, reporting
-from nicecf.result import Counterfactuals, answer
+from nicecf.result import Counterfactuals
 from nicecf.rewards import Round
 from nicecf.schema import Schema, differs
 from nicecf.scorer import Cost

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -17,7 +17,6 @@ from nicecf.classifier import decide
 from nicecf.distance import Heom
 from nicecf.exceptions import OptionError
 from nicecf.schema import Schema, differs
-from nicecf.search.answers import Answers, Points
 
 _ROWS_SHOWN = 10
 
@@ -220,8 +219,8 @@ class Counterfactuals:
         """One line per row: sparsity, proximity, plausibility, probability, rounds; missing where none was found.
 
         sparsity: number of changes. proximity: distance from the row. plausibility: error of the counterfactual (lower
-        is better), missing unless the explainer has a measure of it (``optimize="plausibility"`` or
-        ``plausibility=``). probability: that of the decision on the counterfactual. rounds: steps of the walk.
+        is better), missing unless the explainer has a measure of it (``optimize="plausibility"``,
+        ``search="thorough"`` or ``plausibility=``). probability: that of the decision on the counterfactual. rounds: steps of the walk.
         """
         counts = np.diff(self._steps.starts)
         rounds = np.zeros(len(self), dtype=np.intp)
@@ -243,8 +242,9 @@ class Counterfactuals:
     def pareto(self) -> Counterfactuals:
         """All counterfactuals of each row that nothing beats in changes, distance and plausibility together.
 
-        Of the valid hybrids that ``search="thorough"`` looked at; ordered by row, fewest changes first. Of several
-        that are equal in all three, one. Its :attr:`rows` tells whose each is, by the positions of ``explain``.
+        Of the valid hybrids that ``search="thorough"`` looked at (more of them for ``n_counterfactuals`` above 1);
+        ordered by row, fewest changes first. Of several that are equal in all three, one. Its :attr:`rows` tells whose
+        each is, by the positions of ``explain``. All changes of one are made in one step.
         """
         if self._front is None:
             raise OptionError(
@@ -409,79 +409,3 @@ class Front:
             self.starts[rows[entries]].repeat(lines) + np.arange(lines.sum()) - (np.cumsum(lines) - lines).repeat(lines)
         )
         return entries.repeat(lines), np.where(counts.repeat(lines) > 0, place, -1)
-
-
-def answer(
-    *,
-    X: Table,
-    schema: Schema,
-    rows: Floats,
-    before: Floats,
-    is_found: Bools,
-    reasons: Objects,
-    walking: Ints,
-    answers: Answers,
-    positions: Ints,
-    classes: Objects,
-    distance: Heom,
-    error: Callable[[Floats], Floats] | None,
-    model_calls: int,
-    model_rows: int,
-    several: bool,
-) -> Counterfactuals:
-    """Put a result together.
-
-    ``answers`` belong to the rows at ``walking``; the others have none, or (``is_found``) need none. ``positions`` are
-    those of the index's donors in the training data; ``error`` measures the plausibility of float rows.
-    """
-    still = np.setdiff1d(np.arange(len(rows)), walking)
-    points = answers.points
-    row = np.concatenate([still, walking[points.row]])
-    order = np.argsort(row, kind="stable")
-    row = row[order]
-
-    def merged(others: Any, found: Any) -> Any:
-        return np.concatenate([others, found])[order]
-
-    values = merged(rows[still], points.values)
-    notes = np.full(len(rows), None, dtype=object)
-    notes[walking] = answers.notes
-    donors = merged(np.full(len(still), -1), positions[points.donor])
-    is_found = is_found[row]
-    errors = np.full(len(row), np.nan)
-    if error is not None and is_found.any():
-        errors[is_found] = error(values[is_found])
-    entry = np.empty(len(order), dtype=np.intp)
-    entry[order] = np.arange(len(order))
-    walks = answers.walks
-    return Counterfactuals(
-        found=is_found,
-        reasons=reasons[row],
-        notes=notes[row],
-        rows=row,
-        donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
-        classes=classes,
-        model_calls=model_calls,
-        model_rows=model_rows,
-        _X=X if not several else schema.container.take(X, row),
-        _labels=schema.container.labels(X)[row],
-        _schema=schema,
-        _rows=rows[row],
-        _values=values,
-        _before=before[row],
-        _after=merged(before[still], points.probabilities),
-        _steps=Steps.of(len(row), entry[len(still) + walks.walk], walks.feature, walks.step, walks.reached),
-        _distance=distance,
-        _errors=errors,
-        _front=None if answers.front is None else _front(len(rows), walking, answers.front, positions, error),
-        _several=several,
-    )
-
-
-def _front(
-    n_rows: int, walking: Ints, points: Points, positions: Ints, error: Callable[[Floats], Floats] | None
-) -> Front:
-    counts = np.bincount(walking[points.row], minlength=n_rows)
-    errors = np.full(len(points.row), np.nan) if error is None else error(points.values)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
-    return Front(starts, points.values, points.probabilities, positions[points.donor], errors)

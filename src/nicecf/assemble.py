@@ -1,0 +1,91 @@
+"""What a search found -> Counterfactuals: one entry for each counterfactual, and one for each row without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nicecf._typing import Bools, Floats, Ints, Objects, Table
+from nicecf.distance import Heom
+from nicecf.result import Counterfactuals, Front, Steps
+from nicecf.schema import Schema
+from nicecf.search.answers import Answers, Points
+
+
+def answer(
+    *,
+    X: Table,
+    schema: Schema,
+    rows: Floats,
+    before: Floats,
+    is_found: Bools,
+    reasons: Objects,
+    walking: Ints,
+    answers: Answers,
+    positions: Ints,
+    classes: Objects,
+    distance: Heom,
+    error: Callable[[Floats], Floats] | None,
+    model_calls: int,
+    model_rows: int,
+    several: bool,
+) -> Counterfactuals:
+    """Put a result together.
+
+    ``answers`` belong to the rows at ``walking``; the others have none, or (``is_found``) need none. ``positions`` are
+    those of the index's donors in the training data; ``error`` measures the plausibility of float rows.
+    """
+    still = np.setdiff1d(np.arange(len(rows)), walking)
+    points = answers.points
+    row = np.concatenate([still, walking[points.row]])
+    order = np.argsort(row, kind="stable")
+    row = row[order]
+
+    def merged(others: Any, found: Any) -> Any:
+        return np.concatenate([others, found])[order]
+
+    values = merged(rows[still], points.values)
+    notes = np.full(len(rows), None, dtype=object)
+    notes[walking] = answers.notes
+    donors = merged(np.full(len(still), -1), positions[points.donor])
+    is_found = is_found[row]
+    errors = np.full(len(row), np.nan)
+    if error is not None and is_found.any():
+        errors[is_found] = error(values[is_found])
+    entry = np.empty(len(order), dtype=np.intp)
+    entry[order] = np.arange(len(order))
+    walks = answers.walks
+    return Counterfactuals(
+        found=is_found,
+        reasons=reasons[row],
+        notes=notes[row],
+        rows=row,
+        donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
+        classes=classes,
+        model_calls=model_calls,
+        model_rows=model_rows,
+        _X=X if not several else schema.container.take(X, row),
+        _labels=schema.container.labels(X)[row],
+        _schema=schema,
+        _rows=rows[row],
+        _values=values,
+        _before=before[row],
+        _after=merged(before[still], points.probabilities),
+        _steps=Steps.of(len(row), entry[len(still) + walks.walk], walks.feature, walks.step, walks.reached),
+        _distance=distance,
+        _errors=errors,
+        _front=None if answers.front is None else _front(len(rows), walking, answers.front, positions, error),
+        _several=several,
+    )
+
+
+def _front(
+    n_rows: int, walking: Ints, points: Points, positions: Ints, error: Callable[[Floats], Floats] | None
+) -> Front:
+    counts = np.bincount(walking[points.row], minlength=n_rows)
+    errors = np.full(len(points.row), np.nan) if error is None else error(points.values)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+    return Front(starts, points.values, points.probabilities, positions[points.donor], errors)
