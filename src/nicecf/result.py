@@ -220,7 +220,8 @@ class Counterfactuals:
 
         sparsity: number of changes. proximity: distance from the row. plausibility: error of the counterfactual (lower
         is better), missing unless the explainer has a measure of it (``optimize="plausibility"``,
-        ``search="thorough"`` or ``plausibility=``). probability: that of the decision on the counterfactual. rounds: steps of the walk.
+        ``search="thorough"`` or ``plausibility=``). probability: that of the decision on the counterfactual. rounds:
+        steps of the walk.
         """
         counts = np.diff(self._steps.starts)
         rounds = np.zeros(len(self), dtype=np.intp)
