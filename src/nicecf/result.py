@@ -384,12 +384,14 @@ class Counterfactual:
         return words.sentence(self)
 
     def __repr__(self) -> str:
-        """The sentence, and the changes as a table."""
-        return f"{self.text()}\n\n{words.text_table(self)}" if self.changes else self.text()
+        """The sentence, the changes as a table, and the note."""
+        parts = [self.text(), words.text_table(self) if self.changes else "", f"({self.note})" if self.note else ""]
+        return "\n\n".join(part for part in parts if part)
 
     def _repr_html_(self) -> str:
         table = words.html_table(self) if self.changes else ""
-        return f"<div><p>{escape(self.text())}</p>{table}</div>"
+        note = f"<p>({escape(self.note)})</p>" if self.note else ""
+        return f"<div><p>{escape(self.text())}</p>{table}{note}</div>"
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,7 +65,8 @@ class Thorough:
             report(n_done)
         left = np.flatnonzero(~is_searched)
         jumped = Points(left, nearest[left], self.index.values[nearest[left]], self.donor_probabilities[nearest[left]])
-        notes[left] = "time_budget was used up before the search began: this is the donor itself"
+        fewer = f"; 1 of {self.n_wanted} counterfactuals" if self.n_wanted > 1 else ""
+        notes[left] = f"time_budget was used up before the search began: this is the donor itself{fewer}"
         chosen.append(jumped)
         fronts.append(jumped)
         points = _by_row(chosen)
