@@ -26,6 +26,7 @@ from nicecf.scorer import Cost
 from nicecf.search.answers import Answers, one_for_each
 from nicecf.search.donors import DonorChoice
 from nicecf.search.greedy import jump, walk_greedily
+from nicecf.search.single_changes import DonorValues
 from nicecf.search.thorough import Thorough
 from nicecf.twin import NotSupported, Twin
 
@@ -43,6 +44,7 @@ class Fitted:
     witnesses: Witnesses
     distance: Heom
     donors: DonorIndex
+    donor_values: DonorValues | None
     donor_probabilities: Floats
     n_decided: Ints
     reward: Callable[[Round], Floats] | None
@@ -124,9 +126,17 @@ class Fitted:
     ) -> Answers:
         """The counterfactuals of the rows at ``walking``; ``donors`` are the nearest donors of each."""
         rows, probabilities, wanted = question.rows[walking], question.probabilities[walking], question.wanted[walking]
-        if self.thorough is not None and error is not None:
+        if self.thorough is not None and self.donor_values is not None and error is not None:
             objective, neighbors = self.thorough
-            search = Thorough(self.donors, self.donor_probabilities, self.distance, neighbors, objective, n_wanted)
+            search = Thorough(
+                self.donors,
+                self.donor_values,
+                self.donor_probabilities,
+                self.distance,
+                neighbors,
+                objective,
+                n_wanted,
+            )
             return search(rows, probabilities, wanted, donors, score=question.scorer, error=error, report=report)
         values, donor_probabilities = np.ascontiguousarray(self.donors.values[donors]), self.donor_probabilities[donors]
         if self.reward is None:

@@ -22,6 +22,7 @@ from nicecf.neighbors import DonorIndex
 from nicecf.progress import Choice, check_choice
 from nicecf.result import Counterfactuals
 from nicecf.rewards import Reward
+from nicecf.search.single_changes import DonorValues
 
 _MOST_SECONDS = 100 * 365.25 * 86_400
 
@@ -46,7 +47,8 @@ class NICE(BaseEstimator):
         ``"greedy"``: the paper's search, one walk to one donor. ``"thorough"``: the best of the hybrids of many donors,
         for the price of some hundred to some thousand rows asked of the model; never worse than the paper's.
     neighbors
-        How many donors the thorough search looks at; None is 100. The greedy search walks to one.
+        How many of the nearest donors the thorough search looks at. None is 100, and single changes towards all donors
+        besides. The greedy search walks to one.
     distance
         ``"heom"``: the paper's distance.
     scale
@@ -193,6 +195,7 @@ class NICE(BaseEstimator):
             witnesses=witnesses,
             distance=distance,
             donors=donors,
+            donor_values=DonorValues.of(donors) if is_thorough else None,
             donor_probabilities=training.probabilities[donors.positions],
             n_decided=np.bincount(decisions, minlength=n_classes),
             reward=reward,

@@ -65,13 +65,18 @@ def joined(parts: Iterable[Hybrids]) -> Hybrids:
 
 
 class Lattices:
-    """All hybrids between one row and its donors, nearest donor first."""
+    """All hybrids between one row and its donors.
 
-    def __init__(self, row: Floats, donors: Floats, distance: Heom, *, n_classes: int) -> None:
+    The first ``n_near`` donors are the nearest ones, nearest first; others may follow, of which single values are used.
+    ``sizes`` are the numbers of features in which the nearest ones differ from the row.
+    """
+
+    def __init__(self, row: Floats, donors: Floats, distance: Heom, *, n_near: int, n_classes: int) -> None:
         self.row = row
         self.donors = donors
+        self.n_near = n_near
         self.differs = differs(donors, row[None])
-        self.sizes = self.differs.sum(axis=1)
+        self.sizes = self.differs[:n_near].sum(axis=1)
         self._parts = distance.features(np.broadcast_to(row, donors.shape), donors)
         self._keys = _keys(donors)
         self._n_classes = n_classes
@@ -96,8 +101,15 @@ class Lattices:
         return self.hybrids(np.full(len(values), donor), differs(values, self.row[None]))
 
     def ends(self) -> Hybrids:
-        """The donors themselves."""
-        return self.hybrids(np.arange(len(self.donors)), self.differs)
+        """The nearest donors themselves."""
+        return self.hybrids(np.arange(self.n_near), self.differs[: self.n_near])
+
+    def single(self, donors: Ints, features: Ints) -> Hybrids:
+        """One change each: the value that a donor has of a feature, where it is another one."""
+        is_other = self.differs[donors, features]
+        swapped = np.zeros((np.count_nonzero(is_other), len(self.row)), dtype=bool)
+        swapped[np.arange(len(swapped)), features[is_other]] = True
+        return self.hybrids(donors[is_other], swapped)
 
     def up_to(self, donors: Ints, changes: Ints) -> Hybrids:
         """For each of some donors all hybrids with at most so many changes."""
@@ -120,8 +132,8 @@ class Lattices:
 
     def n_around(self, hybrids: Hybrids) -> float:
         """About how many hybrids are close to one of them, on average."""
-        n_swapped, n_left = hybrids.changes, self.sizes[hybrids.donor] - hybrids.changes
-        return float(np.mean(n_swapped + n_left + n_swapped * n_left / 2)) + len(self.donors)
+        n_swapped, n_left = hybrids.changes, self.differs[hybrids.donor].sum(axis=1) - hybrids.changes
+        return float(np.mean(n_swapped + n_left + n_swapped * n_left / 2)) + self.n_near
 
     def _one_away(self, hybrids: Hybrids, where: Bools) -> Hybrids:
         at, feature = np.nonzero(where)
@@ -145,9 +157,9 @@ class Lattices:
         return self.hybrids(donor[line], swapped)
 
     def _elsewhere(self, hybrids: Hybrids) -> Hybrids:
-        """The same features swapped, but for the values of the other donors."""
-        donor = np.tile(np.arange(len(self.donors)), len(hybrids))
-        return self.hybrids(donor, np.repeat(hybrids.swapped, len(self.donors), axis=0) & self.differs[donor])
+        """The same features swapped, but for the values of the nearest donors."""
+        donor = np.tile(np.arange(self.n_near), len(hybrids))
+        return self.hybrids(donor, np.repeat(hybrids.swapped, self.n_near, axis=0) & self.differs[donor])
 
 
 def _keys(donors: Floats) -> Keys:

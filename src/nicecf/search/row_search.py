@@ -56,6 +56,7 @@ class RowSearch:
         score: float,
         wanted: Bools,
         front: Front,
+        singles: Hybrids,
     ) -> None:
         self.lattices = lattices
         self.start = self.found = start
@@ -67,6 +68,7 @@ class RowSearch:
         self._score = score
         self._wanted = wanted
         self._front = front
+        self._singles = singles
         self._seen: set[int] = set()
         self._n_asked = 0
         self._not_valid: list[Hybrids] = []
@@ -84,13 +86,14 @@ class RowSearch:
         self.is_done = True
 
     def _enumerate(self) -> Search:
-        """Small lattices as a whole, of the others the hybrids with one change."""
+        """Small lattices as a whole, of the others the hybrids with one change; single changes to farther donors."""
         sizes = self.lattices.sizes
         whole, large = np.flatnonzero(self._is_whole), np.flatnonzero(~self._is_whole)
         large = large[: 1 + np.count_nonzero(np.cumsum(sizes[large]) <= FIRST_STEPS)]
         donors = np.concatenate([whole, large])
         most = np.concatenate([sizes[whole], np.ones_like(large)])
-        hybrids = yield from self._measured(self._new(self.lattices.up_to(donors, most)))
+        hybrids = joined([self.lattices.up_to(donors, most), self._singles])
+        hybrids = yield from self._measured(self._new(hybrids))
         count = _BEST
         while len(hybrids := self._unbeaten(hybrids)):
             chosen = _best_of_each(hybrids, count)

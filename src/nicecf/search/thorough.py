@@ -18,6 +18,7 @@ from nicecf.search.front import Front, best_first, unlike
 from nicecf.search.greedy import Walks, walk_greedily
 from nicecf.search.lattice import Lattices, joined
 from nicecf.search.row_search import WHOLE_LATTICES, RowSearch, in_lock_step
+from nicecf.search.single_changes import DonorValues
 
 _NEIGHBORS = 100
 
@@ -26,10 +27,12 @@ _NEIGHBORS = 100
 class Thorough:
     """The thorough search with its options: how many donors, the objective, how many counterfactuals are wanted.
 
-    ``neighbors=None`` is a number that suits most tables; that there are fewer donors is then nothing to tell.
+    ``neighbors=None`` is a number that suits most tables, and single changes towards all donors besides; that there are
+    fewer donors is then nothing to tell.
     """
 
     index: DonorIndex
+    donor_values: DonorValues
     donor_probabilities: Floats
     distance: Heom
     neighbors: int | None
@@ -110,14 +113,21 @@ class Thorough:
             for j, row in enumerate(rows[some]):
                 if score.is_out_of_time():
                     return
-                mine = donors[j][donors[j] >= 0]
-                lattices = Lattices(row, self.index.values[mine], self.distance, n_classes=wanted.shape[1])
+                near = donors[j][donors[j] >= 0]
+                others, features = (
+                    self.donor_values.towards(row, wanted[at + j]) if self.neighbors is None else (near[:0], near[:0])
+                )
+                mine = np.concatenate([near, others])
+                lattices = Lattices(
+                    row, self.index.values[mine], self.distance, n_near=len(near), n_classes=wanted.shape[1]
+                )
+                singles = lattices.single(len(near) + np.arange(len(others)), features)
                 paper = lattices.towards(0, np.array([each.values[j] for each in walks]))
                 paper = paper.scored(np.array([each.probabilities[j] for each in walks]))
-                start = joined([paper, lattices.ends().scored(self.donor_probabilities[mine])])
+                start = joined([paper, lattices.ends().scored(self.donor_probabilities[near])])
                 yield (
                     (at + j, mine),
-                    RowSearch(lattices, start, scores[j], wanted[at + j], front),
+                    RowSearch(lattices, start, scores[j], wanted[at + j], front, singles),
                 )
 
     def _walks_of_the_paper(
@@ -147,7 +157,7 @@ class Thorough:
 
     def _note(self, search: RowSearch, n_found: int) -> str | None:
         notes = []
-        n_donors = len(search.lattices.donors)
+        n_donors = search.lattices.n_near
         if self.neighbors is not None and n_donors < self.neighbors:
             notes.append(f"{n_donors} of {self.neighbors} neighbors: there are no more donors")
         if not search.is_done:
