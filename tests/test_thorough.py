@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import best
 import paper
 from nicecf import NICE, ModelError, OptionError
-from nicecf.search import row_search
+from nicecf.search import row_search, single_changes
 from strategies import as_lists, problems
 
 OWN = {"sparsity": 0, "proximity": 1, "plausibility": 2}
@@ -322,3 +322,49 @@ def test_a_model_that_contradicts_itself_is_noticed():
     nice = NICE(fickle, search="thorough", plausibility=spread, classes=[0, 1]).fit(X, [0, 0, 1, 1])
     with pytest.raises(ModelError, match="the model is not the one that fit saw"):
         nice.explain(np.array([[1.0, 1.0]]))
+
+
+def table_with_a_far_donor():
+    """All near donors are two changes away; one value of a donor far beyond them would do alone."""
+    near = np.column_stack([np.ones(150), np.ones(150), np.linspace(0, 1, 150)])
+    return np.vstack([np.zeros((20, 3)), near, [[9.0, 9.0, 10.0]]]), np.r_[np.zeros(20), np.ones(151)].astype(int)
+
+
+def two_or_one(X):
+    is_yes = ((X[:, 0] >= 1) & (X[:, 1] >= 1)) | (X[:, 2] >= 10)
+    return np.column_stack([~is_yes, is_yes]).astype(float)
+
+
+def test_single_changes_are_looked_for_among_all_donors_unless_neighbors_are_named():
+    X, y = table_with_a_far_donor()
+    row = np.zeros((1, 3))
+    for neighbors, changes, donor in ((100, 2, 20), (None, 1, 170)):
+        cfs = NICE(two_or_one, search="thorough", neighbors=neighbors, plausibility=spread).fit(X, y).explain(row)
+        assert cfs.metrics()["sparsity"].tolist() == [changes]
+        assert cfs[0].donor == donor
+
+
+@given(problems(), st.sampled_from([1, 20, 1000]))
+def test_donor_values_are_those_of_the_donors_in_the_target(p, most):
+    fitted = p.nice("sparsity", search="thorough").fit(p.frame(p.rows), p.labels)._fitted
+    row, _ = fitted.schema.encode(p.frame(p.to_explain))
+    wanted = np.arange(len(p.classes)) % 2 == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(single_changes, "MOST_VALUES", most)
+        places, features = fitted.donor_values.towards(row[0], wanted)
+    cells = fitted.donors.values[places, features]
+    assert wanted[fitted.donors.group(places)].all()
+    of_each_class = [
+        {
+            (c, j, str(value))
+            for j in range(row.shape[1])
+            for value in fitted.donors.values[fitted.donors.group(np.arange(len(fitted.donors.values))) == c, j]
+        }
+        for c in np.flatnonzero(wanted)
+    ]
+    looked_at = {(c, j, str(value)) for c, j, value in zip(fitted.donors.group(places), features, cells, strict=True)}
+    every = set().union(*of_each_class)
+    assert looked_at <= every
+    if most >= 5 * 6 * 5 * 2:
+        assert looked_at == every
+    assert len(looked_at) == len(places)
