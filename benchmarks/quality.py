@@ -302,7 +302,6 @@ def picked(cfs: Counterfactuals, objective: Objective) -> Counterfactuals:
     """The best of each row's Pareto set by one objective; ties as the thorough search breaks them."""
     front = cfs.pareto()
     table = front.metrics().astype(dict.fromkeys(MEASURES, np.float64))
-    table["plausibility"] = table["plausibility"].astype(np.float32)
     others = [name for name in MEASURES if name != objective]
     order = np.lexsort([table[name] for name in reversed([objective, *others])] + [front.rows])
     _, first = np.unique(front.rows[order], return_index=True)
