@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 import best
 import paper
 from nicecf import NICE, ModelError, OptionError
+from nicecf.distance import Heom
 from nicecf.search import row_search, single_changes
+from nicecf.search.front import Front
+from nicecf.search.lattice import Lattices
+from nicecf.search.row_search import RowSearch, in_lock_step
 from strategies import as_lists, problems
 
 OWN = {"sparsity": 0, "proximity": 1, "plausibility": 2}
@@ -368,3 +372,69 @@ def test_donor_values_are_those_of_the_donors_in_the_target(p, most):
     if most >= 5 * 6 * 5 * 2:
         assert looked_at == every
     assert len(looked_at) == len(places)
+
+
+def only_around(patch):
+    """Nothing is left of the search but single changes and looking around what is known."""
+    for name, value in (("WHOLE_LATTICES", 1), ("IN_BEAM", 0)):
+        patch.setattr(row_search, name, value)
+
+
+def by_set(table):
+    """A model that looks at which of the features a, b and c are not zero."""
+
+    def model(X):
+        p = np.array([table["".join(n for n, value in zip("abc", row, strict=True) if value)] for row in X])
+        return np.column_stack([1 - p, p])
+
+    return model
+
+
+ODDS = {"": 0.05, "a": 0.4, "b": 0.1, "c": 0.1}
+
+
+def test_changes_that_are_not_needed_are_taken_back(monkeypatch):
+    model = by_set({**ODDS, "ab": 0.45, "ac": 0.42, "bc": 0.6, "abc": 0.9})
+    X = np.array([[0.0, 0, 0], [1, 1, 1]])
+    greedy = NICE(model, plausibility=spread).fit(X, [0, 1]).explain(X[:1])
+    assert [c.feature for c in greedy[0].changes] == ["x0", "x1", "x2"]
+    only_around(monkeypatch)
+    cfs = NICE(model, search="thorough", neighbors=1, plausibility=spread).fit(X, [0, 1]).explain(X[:1])
+    assert sorted(c.feature for c in cfs[0].changes) == ["x1", "x2"]
+
+
+def test_a_swap_is_exchanged_for_a_shorter_one(monkeypatch):
+    model = by_set({**ODDS, "ab": 0.9, "ac": 0.51, "bc": 0.1, "abc": 0.95})
+    X = np.array([[0.0, 0, 0], [1, 1, 0.3], [0, 0, 1]])
+    labels = [0, 1, 0]
+    options = {"plausibility": lambda X: np.ones(len(X))}
+    greedy = NICE(model, optimize="proximity", **options).fit(X, labels).explain(X[:1])
+    assert sorted(c.feature for c in greedy[0].changes) == ["x0", "x1"]
+    only_around(monkeypatch)
+    cfs = NICE(model, search="thorough", neighbors=1, **options).fit(X, labels).explain(X[:1])
+    assert sorted(c.feature for c in cfs[0].changes) == ["x0", "x2"]
+
+
+def test_the_same_features_are_tried_with_the_values_of_other_donors(monkeypatch):
+    def model(X):
+        is_yes = (X[:, 0] >= 3) & (X[:, 1] >= 3)
+        return np.column_stack([~is_yes, is_yes]).astype(float)
+
+    X = np.array([[0.0, 0, 0], [4, 4, 0], [3, 3, 9]])
+    only_around(monkeypatch)
+    cfs = NICE(model, search="thorough", neighbors=2, plausibility=spread).fit(X, [0, 1, 1]).explain(X[:1])
+    assert cfs.to_numpy().tolist() == [[3.0, 3.0, 0.0]]
+    assert cfs[0].donor == 2
+
+
+def test_a_search_that_had_no_time_to_measure_its_start_has_no_answer():
+    row, donors = np.zeros(2), np.ones((1, 2))
+    lattices = Lattices(row, donors, Heom(np.ones(2)), n_near=1, n_classes=2)
+    start = lattices.ends().scored(np.array([[0.0, 1.0]]))
+    search = RowSearch(
+        lattices, start, -1.0, np.array([False, True]), Front(by_features=False), start.take(slice(0, 0))
+    )
+    options = {"score": linear, "error": spread, "at_once": 1}
+    assert list(in_lock_step([("row", search)], **options, is_out_of_time=lambda: True)) == []
+    assert list(in_lock_step([("row", search)], **options)) == [("row", search)]
+    assert search.is_done

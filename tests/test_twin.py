@@ -94,7 +94,9 @@ def test_the_thorough_search_needs_one_call_too():
 def test_categories_that_training_never_saw():
     model = forest(by_column(), X)
     rows = X[:5].assign(city="Oostende")
-    assert_same(NICE(model).fit(X, Y).explain(rows), NICE(model, accelerate=True).fit(X, Y).explain(rows))
+    fast = NICE(model, accelerate=True).fit(X, Y).explain(rows)
+    assert_same(NICE(model).fit(X, Y).explain(rows), fast)
+    assert fast.model_calls == 1
 
 
 def test_what_the_twin_cannot_do_the_model_is_asked_for():
@@ -202,6 +204,7 @@ def test_a_missing_category_is_what_the_model_takes_it_for(missing):
             for accelerate in (False, True)
         )
         assert_same(plain, fast)
+        assert fast.model_calls == 1  # the twin was right, and not just overruled
 
 
 def test_points_of_the_pareto_set_are_confirmed_too(monkeypatch):

@@ -127,8 +127,7 @@ class Lattices:
     def around(self, hybrids: Hybrids) -> Hybrids:
         """All hybrids that are close: one swap more or less, a shorter swap for another, the same swaps elsewhere."""
         one_away = self._one_away(hybrids, self.differs[hybrids.donor])
-        around = joined([one_away, self._exchanged(hybrids), self._elsewhere(hybrids)])
-        return around.take(around.changes > 0)
+        return joined([one_away, self._exchanged(hybrids), self._elsewhere(hybrids)])
 
     def n_around(self, hybrids: Hybrids) -> float:
         """About how many hybrids are close to one of them, on average."""
