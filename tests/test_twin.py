@@ -94,7 +94,7 @@ def test_the_thorough_search_needs_one_call_too():
 def assert_the_twin_is_right(nice, rows):
     """The twin itself, not the model that overrules it."""
     encoded, schema = nice._fitted.schema.encode(rows)
-    assert np.array_equal(nice._fitted.twin(encoded, schema), nice.model.predict_proba(rows))
+    assert np.array_equal(nice._fitted.twin(encoded, schema), nice.model.predict_proba(schema.decode(encoded)))
 
 
 def test_categories_that_training_never_saw():
