@@ -438,3 +438,14 @@ def test_a_search_that_had_no_time_to_measure_its_start_has_no_answer():
     assert list(in_lock_step([("row", search)], **options, is_out_of_time=lambda: True)) == []
     assert list(in_lock_step([("row", search)], **options)) == [("row", search)]
     assert search.is_done
+
+
+@pytest.mark.parametrize(("optimize", "changed"), [("sparsity", ["x2"]), ("proximity", ["x0", "x1"])])
+def test_one_long_change_or_two_short_ones(optimize, changed):
+    def model(X):
+        is_yes = ((X[:, 0] > 0) & (X[:, 1] > 0)) | (X[:, 2] > 0)
+        return np.column_stack([~is_yes, is_yes]).astype(float)
+
+    X = np.array([[0.0, 0, 0], [0.1, 0.1, 1], [-1, -1, 0]])
+    nice = NICE(model, search="thorough", optimize=optimize, neighbors=1, plausibility=spread).fit(X, [0, 1, 0])
+    assert sorted(c.feature for c in nice.explain(X[:1])[0].changes) == changed
