@@ -471,6 +471,8 @@ def limit_table(tables: dict[str, Callable[[], Problem]], models: list[str], *, 
                 limit = [_mean(objective, problem, split, model, neighbors=len(split.X)) for objective in LIMITED]
             ratios.append([*np.divide(usual, paper), *np.divide(limit, paper)])
             lines.append((name, model_name, *(f"{ratio:.3f}" for ratio in ratios[-1])))
+    if not ratios:
+        return f"No table has at most {WIDEST} features and {LONGEST:,} training rows."
     means = [geometric_mean(list(column)) for column in np.array(ratios).T]
     lines.append(("**geometric mean**", "", *(f"**{mean:.3f}**" for mean in means)))
     head = ["dataset", "model", "changes", "distance", "changes, every hybrid", "distance, every hybrid"]
