@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from functools import partial
 
 import numpy as np
 
@@ -15,12 +16,16 @@ from nicecf.neighbors import DonorIndex
 from nicecf.scorer import Scorer
 from nicecf.search.answers import Answers, Points
 from nicecf.search.front import Front, best_first, unlike
-from nicecf.search.greedy import Walks, walk_greedily
+from nicecf.search.greedy import Walks, jump, walk_greedily
 from nicecf.search.lattice import Lattices, joined
 from nicecf.search.row_search import WHOLE_LATTICES, RowSearch, in_lock_step
 from nicecf.search.single_changes import DonorValues
 
 _NEIGHBORS = 100
+# Rows whose donors are looked for together: few enough that the first of them are searched soon.
+_BLOCK = 256
+
+Walk = Callable[..., Walks]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +55,15 @@ class Thorough:
         error: Callable[[Floats], Floats],
         report: Callable[[int], None],
     ) -> Answers:
-        """Search for each row; ``nearest`` are the places of their nearest donors, the answers for want of time."""
-        searches = self._searches(rows, row_probabilities, wanted, score, error)
+        """Search for each row; ``nearest`` are the places of their nearest donors.
+
+        For want of time, the answer of a row is the paper's, or the donor.
+        """
+        walk = partial(self._walk, score=score, error=error)
+        # Not for plausibility: the paper's walk may end at a row that is less plausible than the donor.
+        reward = {"proximity": rewards.proximity, "plausibility": None}.get(self.objective, rewards.sparsity)
+        known = walk(reward, rows, row_probabilities, nearest, wanted)
+        searches = self._searches(rows, row_probabilities, wanted, walk, score.is_out_of_time)
         nothing = Points(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), rows[:0], row_probabilities[:0])
         chosen, fronts = [nothing], [nothing]
         notes = np.full(len(rows), None, dtype=object)
@@ -67,11 +79,10 @@ class Thorough:
             notes[i] = self._note(search, n_found=len(best))
             report(n_done)
         left = np.flatnonzero(~is_searched)
-        jumped = Points(left, nearest[left], self.index.values[nearest[left]], self.donor_probabilities[nearest[left]])
-        fewer = f"; 1 of {self.n_wanted} counterfactuals" if self.n_wanted > 1 else ""
-        notes[left] = f"time_budget was used up before the search began: this is the donor itself{fewer}"
-        chosen.append(jumped)
-        fronts.append(jumped)
+        for i in left.tolist():
+            notes[i] = self._note_for_want_of_time(is_donor=reward is None or bool(known.is_cut[i]))
+        chosen.append(Points(left, nearest[left], known.values[left], known.probabilities[left]))
+        fronts.append(chosen[-1])
         points = _by_row(chosen)
         walks = walk_greedily(
             rows[points.row],
@@ -87,12 +98,7 @@ class Thorough:
         return Answers(points, walks, notes, _by_row(fronts))
 
     def _searches(
-        self,
-        rows: Floats,
-        row_probabilities: Floats,
-        wanted: Bools,
-        score: Scorer,
-        error: Callable[[Floats], Floats],
+        self, rows: Floats, row_probabilities: Floats, wanted: Bools, walk: Walk, is_out_of_time: Callable[[], bool]
     ) -> Iterator[tuple[tuple[int, Ints], RowSearch]]:
         """The searches of all rows, each with the number of its row and the places of its donors.
 
@@ -100,18 +106,20 @@ class Thorough:
         """
         front = Front(by_features=self.n_wanted > 1)
         k = min(self.neighbors or _NEIGHBORS, len(self.index.values))
-        block = max(1, CELLS_PER_CALL // max(k, rows.shape[1]))
+        block = max(1, min(_BLOCK, CELLS_PER_CALL // max(k, rows.shape[1])))
         for at in range(0, len(rows), block):
-            if score.is_out_of_time():
+            if is_out_of_time():
                 return
             some = slice(at, at + block)
             donors, _ = self.index.nearest_many(rows[some], wanted[some], k=k)
-            walks = self._walks_of_the_paper(
-                rows[some], row_probabilities[some], donors[:, 0], wanted[some], score, error
-            )
+            # NICE(spars), the reference of "balanced", comes first; NICE(none) is the nearest donor.
+            walks = [
+                walk(reward, rows[some], row_probabilities[some], donors[:, 0], wanted[some])
+                for reward in (rewards.sparsity, rewards.proximity, rewards.plausibility)
+            ]
             scores = score_towards(row_probabilities[some], wanted[some])
             for j, row in enumerate(rows[some]):
-                if score.is_out_of_time():
+                if is_out_of_time():
                     return
                 near = donors[j][donors[j] >= 0]
                 others, features = (
@@ -125,35 +133,39 @@ class Thorough:
                 paper = lattices.towards(0, np.array([each.values[j] for each in walks]))
                 paper = paper.scored(np.array([each.probabilities[j] for each in walks]))
                 start = joined([paper, lattices.ends().scored(self.donor_probabilities[near])])
-                yield (
-                    (at + j, mine),
-                    RowSearch(lattices, start, scores[j], wanted[at + j], front, singles),
-                )
+                yield (at + j, mine), RowSearch(lattices, start, scores[j], wanted[at + j], front, singles)
 
-    def _walks_of_the_paper(
+    def _walk(
         self,
+        reward: Callable[[rewards.Round], Floats] | None,
         rows: Floats,
         row_probabilities: Floats,
         donors: Ints,
         wanted: Bools,
+        *,
         score: Scorer,
         error: Callable[[Floats], Floats],
-    ) -> list[Walks]:
-        """NICE(spars), the reference of the objective "balanced", NICE(prox) and NICE(plaus); NICE(none) is a donor."""
-        return [
-            walk_greedily(
-                rows,
-                row_probabilities,
-                self.index.values[donors],
-                self.donor_probabilities[donors],
-                wanted,
-                score=score,
-                reward=reward,
-                distance=self.distance,
-                error=error if rewards.needs_plausibility(reward) else None,
-            )
-            for reward in (rewards.sparsity, rewards.proximity, rewards.plausibility)
-        ]
+    ) -> Walks:
+        """The paper's walk of each row to a donor; without a reward the donor itself."""
+        values, probabilities = self.index.values[donors], self.donor_probabilities[donors]
+        if reward is None:
+            return jump(rows, values, probabilities)
+        return walk_greedily(
+            rows,
+            row_probabilities,
+            values,
+            probabilities,
+            wanted,
+            score=score,
+            reward=reward,
+            distance=self.distance,
+            error=error if rewards.needs_plausibility(reward) else None,
+        )
+
+    def _note_for_want_of_time(self, *, is_donor: bool) -> str:
+        what = "the donor itself" if is_donor else "the paper's answer"
+        fewer = f"; 1 of {self.n_wanted} counterfactuals" if self.n_wanted > 1 else ""
+        return f"time_budget was used up before the search began: this is {what}{fewer}"
 
     def _note(self, search: RowSearch, n_found: int) -> str | None:
         notes = []
