@@ -10,7 +10,8 @@ import pandas as pd
 
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.distance import Heom
-from nicecf.result import Counterfactuals, Front, Steps
+from nicecf.long_tables import Front, Steps
+from nicecf.result import Counterfactuals
 from nicecf.schema import Schema
 from nicecf.search.answers import Answers, Points
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from nicecf import rewards
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.assemble import answer
 from nicecf.autoencoder import error_by
@@ -25,7 +24,7 @@ from nicecf.schema import Schema, differs
 from nicecf.scorer import Cost
 from nicecf.search.answers import Answers, one_for_each
 from nicecf.search.donors import DonorChoice
-from nicecf.search.greedy import jump, walk_greedily
+from nicecf.search.greedy import walk_greedily
 from nicecf.search.single_changes import DonorValues
 from nicecf.search.thorough import Thorough
 from nicecf.twin import NotSupported, Twin
@@ -138,19 +137,16 @@ class Fitted:
                 n_wanted,
             )
             return search(rows, probabilities, wanted, donors, score=question.scorer, error=error, report=report)
-        values, donor_probabilities = np.ascontiguousarray(self.donors.values[donors]), self.donor_probabilities[donors]
-        if self.reward is None:
-            return one_for_each(donors, jump(rows, values, donor_probabilities))
         walks = walk_greedily(
             rows,
             probabilities,
-            values,
-            donor_probabilities,
+            np.ascontiguousarray(self.donors.values[donors]),
+            self.donor_probabilities[donors],
             wanted,
             score=question.scorer,
             reward=self.reward,
             distance=self.distance,
-            error=error if rewards.needs_plausibility(self.reward) else None,
+            error=error,
             report=report,
         )
         return one_for_each(donors, walks)

@@ -16,37 +16,10 @@ from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.classifier import decide
 from nicecf.distance import Heom
 from nicecf.exceptions import OptionError
+from nicecf.long_tables import Front, Steps
 from nicecf.schema import Schema, differs
 
 _ROWS_SHOWN = 10
-
-
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """The changes of all rows, ordered by row and step: those of row ``i`` are ``starts[i]:starts[i + 1]``."""
-
-    starts: Ints
-    feature: Ints
-    step: Ints
-    reached: Floats
-
-    @classmethod
-    def of(cls, n_rows: int, row: Ints, feature: Ints, step: Ints, reached: Floats) -> Steps:
-        """Sort a long table of changes."""
-        order = np.lexsort((feature, step, row))
-        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n_rows))])
-        return cls(starts, feature[order], step[order], reached[order])
-
-    def row(self) -> Ints:
-        """The row of each change."""
-        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-
-    def take(self, rows: Ints) -> Steps:
-        """The changes of some rows, in the order asked for."""
-        lengths = np.diff(self.starts)[rows]
-        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
-        places = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
-        return Steps(starts, self.feature[places], self.step[places], self.reached[places])
 
 
 @dataclass(frozen=True)
@@ -392,23 +365,3 @@ class Counterfactual:
         table = words.html_table(self) if self.changes else ""
         note = f"<p>({escape(self.note)})</p>" if self.note else ""
         return f"<div><p>{escape(self.text())}</p>{table}{note}</div>"
-
-
-@dataclass(frozen=True, eq=False)
-class Front:
-    """What nothing beats, for all rows, ordered by row: the members of row ``i`` are ``starts[i]:starts[i + 1]``."""
-
-    starts: Ints
-    values: Floats
-    probabilities: Floats
-    donors: Ints
-    errors: Floats
-
-    def members(self, rows: Ints, entries: Ints) -> tuple[Ints, Ints]:
-        """For the rows of some entries: the entry of each member, and its place; -1 for a row that has no members."""
-        counts = np.diff(self.starts)[rows[entries]]
-        lines = np.maximum(counts, 1)
-        place = (
-            self.starts[rows[entries]].repeat(lines) + np.arange(lines.sum()) - (np.cumsum(lines) - lines).repeat(lines)
-        )
-        return entries.repeat(lines), np.where(counts.repeat(lines) > 0, place, -1)

@@ -53,7 +53,7 @@ def walk_greedily(
     wanted: Bools,
     *,
     score: Scorer,
-    reward: Callable[[Round], Floats],
+    reward: Callable[[Round], Floats] | None,
     distance: Heom,
     error: RowFunction | None = None,
     to_the_end: bool = False,
@@ -66,9 +66,14 @@ def walk_greedily(
     wins. At most one call of the model a round, for the hybrids of all walks; where there are few, the call takes the
     hybrids of later rounds along.
 
+    Without a reward it is NICE(none): a jump to the donor. ``error`` is asked for by rewards that need it only.
     ``to_the_end`` walks on to the donor in any case. When time is up, walks that have not arrived jump to the donor.
     ``report`` is told how many have arrived.
     """
+    if reward is None:
+        return jump(rows, donors, donor_probabilities)
+    if not rewards.needs_plausibility(reward):
+        error = None
     current = rows.copy()
     probabilities = row_probabilities.copy()
     scores = score_towards(probabilities, wanted)

@@ -16,7 +16,7 @@ from nicecf.neighbors import DonorIndex
 from nicecf.scorer import Scorer
 from nicecf.search.answers import Answers, Points
 from nicecf.search.front import Front, best_first, unlike
-from nicecf.search.greedy import Walks, jump, walk_greedily
+from nicecf.search.greedy import Walks, walk_greedily
 from nicecf.search.lattice import Lattices, joined
 from nicecf.search.row_search import WHOLE_LATTICES, RowSearch, in_lock_step
 from nicecf.search.single_changes import DonorValues
@@ -147,19 +147,16 @@ class Thorough:
         error: Callable[[Floats], Floats],
     ) -> Walks:
         """The paper's walk of each row to a donor; without a reward the donor itself."""
-        values, probabilities = self.index.values[donors], self.donor_probabilities[donors]
-        if reward is None:
-            return jump(rows, values, probabilities)
         return walk_greedily(
             rows,
             row_probabilities,
-            values,
-            probabilities,
+            self.index.values[donors],
+            self.donor_probabilities[donors],
             wanted,
             score=score,
             reward=reward,
             distance=self.distance,
-            error=error if rewards.needs_plausibility(reward) else None,
+            error=error,
         )
 
     def _note_for_want_of_time(self, *, is_donor: bool) -> str:
