@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 import best
 import paper
 from nicecf import NICE, ModelError, OptionError
+from nicecf.classifier import Classifier
+from nicecf.decision import Juror, Jury, Rule
 from nicecf.distance import Heom
 from nicecf.search import row_search, single_changes
 from nicecf.search.front import Front
@@ -429,10 +431,11 @@ def test_the_same_features_are_tried_with_the_values_of_other_donors(monkeypatch
 
 def test_a_search_that_had_no_time_to_measure_its_start_has_no_answer():
     row, donors = np.zeros(2), np.ones((1, 2))
-    lattices = Lattices(row, donors, Heom(np.ones(2)), n_near=1, n_classes=2)
+    lattices = Lattices(row, donors, Heom(np.ones(2)), n_near=1, width=2)
     start = lattices.ends().scored(np.array([[0.0, 1.0]]))
+    jury = Jury((Juror(Classifier(linear, np.array([0, 1], dtype=object)), Rule(), np.arange(2), None),))
     search = RowSearch(
-        lattices, start, -1.0, np.array([False, True]), Front(by_features=False), start.take(slice(0, 0))
+        lattices, start, -1.0, np.array([False, True]), Front(by_features=False), start.take(slice(0, 0)), jury
     )
     options = {"score": linear, "error": spread, "at_once": 1}
     assert list(in_lock_step([("row", search)], **options, is_out_of_time=lambda: True)) == []

@@ -1,8 +1,9 @@
-"""Names for the arrays that flow through the package."""
+"""Names for the arrays that flow through the package, and what counts as a number."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from numbers import Real
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -17,3 +18,8 @@ Objects: TypeAlias = npt.NDArray[np.object_]
 Table: TypeAlias = Any
 # One column of such a table, in the table's own form.
 Cells: TypeAlias = Any
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a real number, of Python or numpy; a boolean is none."""
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
+from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.long_tables import Front, Steps
 from nicecf.result import Counterfactuals
@@ -27,7 +28,7 @@ def answer(
     walking: Ints,
     answers: Answers,
     positions: Ints,
-    classes: Objects,
+    jury: Jury,
     distance: Heom,
     error: Callable[[Floats], Floats] | None,
     model_calls: int,
@@ -37,7 +38,7 @@ def answer(
     """Put a result together.
 
     ``answers`` belong to the rows at ``walking``; the others have none, or (``is_found``) need none. ``positions`` are
-    those of the index's donors in the training data; ``error`` measures the plausibility of float rows.
+    those of the index's donors in the training data; ``before`` are the outputs for the rows; ``error`` measures the plausibility of float rows.
     """
     still = np.setdiff1d(np.arange(len(rows)), walking)
     points = answers.points
@@ -49,6 +50,7 @@ def answer(
         return np.concatenate([others, found])[order]
 
     values = merged(rows[still], points.values)
+    after = merged(before[still], points.outputs)
     notes = np.full(len(rows), None, dtype=object)
     notes[walking] = answers.notes
     donors = merged(np.full(len(still), -1), positions[points.donor])
@@ -65,7 +67,7 @@ def answer(
         notes=notes[row],
         rows=row,
         donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
-        classes=classes,
+        classes=jury.classes,
         model_calls=model_calls,
         model_rows=model_rows,
         _X=X if not several else schema.container.take(X, row),
@@ -73,20 +75,34 @@ def answer(
         _schema=schema,
         _rows=rows[row],
         _values=values,
-        _before=before[row],
-        _after=merged(before[still], points.probabilities),
-        _steps=Steps.of(len(row), entry[len(still) + walks.walk], walks.feature, walks.step, walks.reached),
+        _before=jury.probabilities(before)[row],
+        _after=jury.probabilities(after),
+        _decided=jury.decide(before)[row],
+        _decided_after=jury.decide(after),
+        _steps=Steps.of(len(row), entry[len(still) + walks.walk], walks.feature, walks.step, jury.probabilities(walks.reached)),
         _distance=distance,
         _errors=errors,
-        _front=None if answers.front is None else _front(len(rows), walking, answers.front, positions, error),
+        _front=None if answers.front is None else _front(len(rows), walking, answers.front, positions, jury, error),
         _several=several,
     )
 
 
 def _front(
-    n_rows: int, walking: Ints, points: Points, positions: Ints, error: Callable[[Floats], Floats] | None
+    n_rows: int,
+    walking: Ints,
+    points: Points,
+    positions: Ints,
+    jury: Jury,
+    error: Callable[[Floats], Floats] | None,
 ) -> Front:
     counts = np.bincount(walking[points.row], minlength=n_rows)
     errors = np.full(len(points.row), np.nan) if error is None else error(points.values)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
-    return Front(starts, points.values, points.probabilities, positions[points.donor], errors)
+    return Front(
+        starts,
+        points.values,
+        jury.probabilities(points.outputs),
+        jury.decide(points.outputs),
+        positions[points.donor],
+        errors,
+    )

@@ -1,4 +1,4 @@
-"""Any model -> one ``predict_proba`` with checked output; the decision rule."""
+"""Any model -> one ``predict_proba`` with checked output."""
 
 from __future__ import annotations
 
@@ -167,11 +167,6 @@ class Classifier:
                 "Apply a softmax to logits; wrap a decision_function with nicecf.from_score(f, kind='margin')."
             )
         return table
-
-
-def decide(probabilities: Floats) -> Ints:
-    """The decision of the model: the class with the highest probability, on a tie the first."""
-    return np.argmax(probabilities, axis=1)
 
 
 def score_towards(probabilities: Floats, wanted: Any) -> Floats:

@@ -2,7 +2,8 @@
 
 The distance of two rows is the sum over the features of: for numbers |a - b| / scale, for categories 0 if equal
 and 1 if not. A number column that never varies in training counts like a category. Missing against missing is 0,
-missing against a value is 1. Nothing is clipped: a row outside the training range may add more than 1.
+missing against a value is 1. Nothing is clipped: a row outside the training range may add more than 1. A weight, what it
+costs to change a feature, multiplies its part.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ class Heom:
     """
 
     scales: Floats
+    weights: Floats | None = None
 
     @classmethod
-    def of(cls, training: Floats, is_categorical: Bools, scale: Scale) -> Heom:
+    def of(cls, training: Floats, is_categorical: Bools, scale: Scale, weights: Floats | None = None) -> Heom:
         """Learn the scales: range (or standard deviation) of each number column, missing values left out."""
         scales = np.zeros(training.shape[1])
         for j in np.flatnonzero(~is_categorical):  # column by column: no second copy of the table
@@ -35,10 +37,16 @@ class Heom:
             # By the range, not by the deviation: that of a constant column can be 1e-17 instead of 0.
             if len(present) and (spread := np.ptp(present)) > 0:
                 scales[j] = spread if scale == "range" else np.std(present)
-        return cls(scales)
+        return cls(scales, weights)
 
     def feature(self, j: int, a: Floats, b: Floats) -> Floats:
         """The part of feature ``j`` in the distance of values ``a`` and ``b`` (broadcast against each other)."""
+        part = self._unweighted(j, a, b)
+        if self.weights is not None:
+            part *= self.weights[j]
+        return part
+
+    def _unweighted(self, j: int, a: Floats, b: Floats) -> Floats:
         if self.scales[j] == 0.0:
             unequal = a != b
             if np.isnan(a).any() and np.isnan(b).any():

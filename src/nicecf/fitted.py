@@ -12,7 +12,7 @@ import numpy as np
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.assemble import answer
 from nicecf.autoencoder import error_by
-from nicecf.classifier import Classifier, decide
+from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.exceptions import ModelError, listed, plain
 from nicecf.method import Question, Witnesses, ask, confirm
@@ -35,7 +35,7 @@ class Fitted:
     """What ``fit`` learned; explaining reads it and never writes."""
 
     schema: Schema
-    classifier: Classifier
+    jury: Jury
     cost: Cost
     twin: Twin | None
     twin_cost: Cost
@@ -44,7 +44,7 @@ class Fitted:
     distance: Heom
     donors: DonorIndex
     donor_values: DonorValues | None
-    donor_probabilities: Floats
+    donor_outputs: Floats
     n_decided: Ints
     reward: Callable[[Round], Floats] | None
     # The objective and the number of neighbors of the thorough search; None for the greedy one.
@@ -70,7 +70,7 @@ class Fitted:
         # NICE(none) asks for no hybrids, so there is nothing to look ahead for; "balanced" has no reward of its own.
         choice = DonorChoice(self.donors, budget=0 if self.reward is None else cost.rows_worth_a_call)
         question = ask(
-            self.schema, self.classifier, cost, self.witnesses, X, target_class, choice.look_ahead, deadline, twin
+            self.schema, self.jury, cost, self.witnesses, X, target_class, choice.look_ahead, deadline, twin
         )
         is_asked = ~question.is_answered
         donors = choice.settle(question.rows, question.wanted, is_asked)
@@ -82,10 +82,8 @@ class Fitted:
                 question, walking, donors[walking], error, n_wanted, lambda n_done: report(n_still + n_done)
             )
         if twin and self.confirms:
-            question, probabilities = confirm(
-                question, self.classifier, self.cost, self.witnesses, *answers.all_points()
-            )
-            answers = answers.with_probabilities(probabilities)
+            question, outputs = confirm(question, self.jury, self.cost, self.witnesses, *answers.all_points())
+            answers = answers.with_outputs(outputs)
         self._check_answers(question, walking, answers)
         is_found = ~is_asked
         is_found[walking] = True
@@ -94,13 +92,13 @@ class Fitted:
             X=question.X,
             schema=question.schema,
             rows=question.rows,
-            before=question.probabilities,
+            before=question.outputs,
             is_found=is_found,
             reasons=self._reasons(question.wanted, is_found),
             walking=walking,
             answers=answers,
             positions=self.donors.positions,
-            classes=self.classifier.classes,
+            jury=self.jury,
             distance=self.distance,
             error=error,
             model_calls=0 if is_by_twin_alone else question.scorer.calls,
@@ -124,25 +122,27 @@ class Fitted:
         report: Report,
     ) -> Answers:
         """The counterfactuals of the rows at ``walking``; ``donors`` are the nearest donors of each."""
-        rows, probabilities, wanted = question.rows[walking], question.probabilities[walking], question.wanted[walking]
+        rows, outputs, wanted = question.rows[walking], question.outputs[walking], question.wanted[walking]
         if self.thorough is not None and self.donor_values is not None and error is not None:
             objective, neighbors = self.thorough
             search = Thorough(
                 self.donors,
+                self.jury,
                 self.donor_values,
-                self.donor_probabilities,
+                self.donor_outputs,
                 self.distance,
                 neighbors,
                 objective,
                 n_wanted,
             )
-            return search(rows, probabilities, wanted, donors, score=question.scorer, error=error, report=report)
+            return search(rows, outputs, wanted, donors, score=question.scorer, error=error, report=report)
         walks = walk_greedily(
             rows,
-            probabilities,
+            outputs,
             np.ascontiguousarray(self.donors.values[donors]),
-            self.donor_probabilities[donors],
+            self.donor_outputs[donors],
             wanted,
+            jury=self.jury,
             score=question.scorer,
             reward=self.reward,
             distance=self.distance,
@@ -154,7 +154,7 @@ class Fitted:
     def _check_answers(self, question: Question, walking: Ints, answers: Answers) -> None:
         """The last line of the contract: nothing leaves that the model did not put in the target."""
         points = answers.points
-        reached = question.wanted[walking[points.row], decide(points.probabilities)]
+        reached = self.jury.accepts(points.outputs, question.wanted[walking[points.row]])
         reached &= differs(question.rows[walking[points.row]], points.values).any(axis=1)
         if not reached.all():
             wrong = int(np.argmin(reached))
@@ -172,7 +172,7 @@ class Fitted:
         return reasons
 
     def _reason(self, wanted: Bools) -> str:
-        classes = self.classifier.classes
+        classes = self.jury.classes
         target = " or ".join(repr(plain(label)) for label in classes[wanted])
         n_rows, n_decided = int(self.n_decided.sum()), int(self.n_decided[wanted].sum())
         if n_decided:

@@ -44,6 +44,7 @@ class Front:
     starts: Ints
     values: Floats
     probabilities: Floats
+    decided: Ints
     donors: Ints
     errors: Floats
 

@@ -7,7 +7,7 @@ and it is asked about rows and what is wanted of them (`ask`). What it does in b
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Protocol
@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
-from nicecf.classifier import CELLS_PER_CALL, Classifier, decide
+from nicecf.classifier import CELLS_PER_CALL, Classifier
+from nicecf.decision import Juror, Jury, Option, juror_of
 from nicecf.exceptions import DecisionWarning, ModelError, OptionError, SchemaError, listed, plain
 from nicecf.result import Counterfactuals
 from nicecf.schema import Schema
@@ -54,9 +55,9 @@ class Training:
     """
 
     schema: Schema
-    classifier: Classifier
+    jury: Jury
     values: Floats
-    probabilities: Floats
+    outputs: Floats
     decisions: Ints
     labels: Ints | None
     seconds: float
@@ -68,51 +69,63 @@ class Witnesses:
     """A training row of each class with the model's answer at ``fit``: they tell whether it is still the same model."""
 
     values: Floats
-    probabilities: Floats
+    outputs: Floats
     positions: Ints
 
     @classmethod
     def of(cls, training: Training) -> Witnesses:
         """The first training row that the model puts in each class."""
         _, first = np.unique(training.decisions, return_index=True)
-        return cls(training.values[first].copy(), training.probabilities[first], first)
+        return cls(training.values[first].copy(), training.outputs[first], first)
 
-    def check(self, probabilities: Floats, classes: Objects) -> None:
-        """Raise ModelError if the model answers otherwise than at ``fit``."""
-        moved = np.abs(probabilities - self.probabilities).max(axis=1)
-        worst = int(np.argmax(moved))
-        if moved[worst] > _SAME_MODEL:
-            label = decide(self.probabilities)[worst]
+    def check(self, outputs: Floats, classes: Objects) -> None:
+        """Raise ModelError if a model answers otherwise than at ``fit``."""
+        moved = np.abs(outputs - self.outputs)
+        worst, column = np.unravel_index(np.argmax(moved), moved.shape)
+        if moved[worst, column] > _SAME_MODEL:
+            is_own = column < len(classes)
+            label = int(np.argmax(self.outputs[worst, : len(classes)])) if is_own else int(column)
+            what = f"{plain(classes[label])!r} a probability of" if is_own else "(by predict, or by robust_to)"
             raise ModelError(
                 f"the model is not the one that fit saw: for training row {self.positions[worst]} it gave "
-                f"{plain(classes[label])!r} a probability of {self.probabilities[worst, label]:.4g} then and gives "
-                f"{probabilities[worst, label]:.4g} now. If it was trained again, call fit again; if its answers are "
+                f"{what} {self.outputs[worst, label]:.4g} then and gives "
+                f"{outputs[worst, label]:.4g} now. If it was trained again, call fit again; if its answers are "
                 "random (dropout left on?), make them deterministic."
             )
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What ``explain`` was asked: the rows, what the model says of them, and the classes wanted of each."""
+    """What ``explain`` was asked: the rows, what the models say of them, and the classes wanted of each.
+
+    ``is_answered``: rows that need no counterfactual, because they are accepted in a wanted class already.
+    """
 
     X: Table
     schema: Schema
     rows: Floats
-    probabilities: Floats
-    decisions: Ints
+    outputs: Floats
     wanted: Bools
+    is_answered: Bools
     scorer: Scorer
-
-    @property
-    def is_answered(self) -> Bools:
-        """Rows that are in a wanted class already."""
-        return self.wanted[np.arange(len(self.rows)), self.decisions]
 
 
 def learn(
-    model: Any, X: Table, y: Any, *, classes: Iterable[Any] | None, categorical_features: Any, needs_labels: bool
+    model: Any,
+    X: Table,
+    y: Any,
+    *,
+    classes: Iterable[Any] | None,
+    categorical_features: Any,
+    needs_labels: bool,
+    decision: Option = None,
+    min_probability: float | None = None,
+    robust_to: Sequence[Any] = (),
 ) -> Training:
-    """Read the training table and ask the model about every row of it, in chunks."""
+    """Read the training table and ask the model about every row of it, in chunks.
+
+    ``decision``, ``min_probability`` and ``robust_to`` as in :class:`nicecf.NICE`.
+    """
     schema, values = Schema.of(X, categorical_features)
     labels = None if y is None else _labels(y, len(values))
     if labels is None and needs_labels:
@@ -122,33 +135,64 @@ def learn(
         )
     classifier = Classifier.of(model, classes=classes, y=labels)
     codes = None if labels is None else classifier.codes(labels)
+    others = [_other(one, classifier.classes) for one in robust_to]
+    jurors = [
+        _juror(one, its, decision, classifier.classes, schema, values)
+        for one, its in zip([model, *robust_to], [classifier, *others], strict=True)
+    ]
+    jury = Jury(tuple(jurors), min_probability)
     # An eighth at a time: what the model is handed is a copy, and the table should not be held twice for it.
     chunk = max(1, min(max(1000, len(values) // 8), CELLS_PER_CALL // values.shape[1]))
     start = perf_counter()
     # What is handed out later is decoded from floats: so is what is recorded here. The two cannot differ.
     parts = [values[at : at + chunk] for at in range(0, len(values), chunk)]
-    probabilities = np.concatenate([classifier.probabilities(schema.decode(part), len(part)) for part in parts])
+    outputs = np.concatenate([jury.outputs(schema.decode(part), len(part)) for part in parts])
     seconds = perf_counter() - start
-    _warn_if_decided_otherwise(model, schema, values, probabilities, classifier.classes)
-    return Training(schema, classifier, values, probabilities, decide(probabilities), codes, seconds, len(parts))
+    decisions = jury.decide(outputs)
+    if decision is None and jurors[0].rule.is_highest:
+        _warn_if_decided_otherwise(model, schema, values, jury.probabilities(outputs), decisions, jury.classes)
+    return Training(schema, jury, values, outputs, decisions, codes, seconds, len(parts))
+
+
+def _other(model: Any, classes: Objects) -> Classifier:
+    """A model of ``robust_to``: it names its classes itself, or has those of the model that is explained."""
+    return Classifier.of(model, classes=None if hasattr(model, "classes_") else classes, y=None)
+
+
+def _juror(
+    model: Any, classifier: Classifier, decision: Option, classes: Objects, schema: Schema, values: Floats
+) -> Juror:
+    """A model with its rule. A threshold that was read off the model is believed if ``predict`` follows it."""
+    juror = juror_of(model, classifier, decision, classes)
+    if decision is not None or juror.rule.cutoffs is None:
+        return juror
+    table = schema.decode(values[_sample(len(values))])
+    outputs = juror.outputs(table, len(_sample(len(values))))
+    predicted = np.asarray(model.predict(table), dtype=object)
+    is_followed = (predicted == classes[juror.rule.decide(outputs, classes)]).all()
+    return juror if is_followed else juror_of(model, classifier, "predict", classes)
+
+
+def _sample(n_rows: int) -> Ints:
+    return np.unique(np.linspace(0, n_rows - 1, _ROWS_COMPARED).astype(np.intp))
 
 
 def _warn_if_decided_otherwise(
-    model: Any, schema: Schema, values: Floats, probabilities: Floats, classes: Objects
+    model: Any, schema: Schema, values: Floats, probabilities: Floats, decisions: Ints, classes: Objects
 ) -> None:
     """Warn of a model whose ``predict`` is not the arg-max of its probabilities, such as one with a threshold."""
     if not (hasattr(model, "predict_proba") and callable(getattr(model, "predict", None))):
         return
-    sample = np.unique(np.linspace(0, len(values) - 1, _ROWS_COMPARED).astype(np.intp))
+    sample = _sample(len(values))
     predicted = np.ravel(np.asarray(model.predict(schema.decode(values[sample])), dtype=object))
     highest = np.sort(probabilities[sample], axis=1)
     is_tie = highest[:, -1] - highest[:, -2] < 1e-9
-    n_differ = int(np.count_nonzero((predicted != classes[decide(probabilities[sample])]) & ~is_tie))
+    n_differ = int(np.count_nonzero((predicted != classes[decisions[sample]]) & ~is_tie))
     if n_differ:
         warnings.warn(
             f"the model's predict differs from its highest probability for {n_differ} of {len(sample)} training rows "
             "looked at (does it have a threshold of its own?). nicecf explains the highest probability: its "
-            "counterfactuals need not change what predict says.",
+            "counterfactuals need not change what predict says. Pass decision='predict', or the threshold itself.",
             DecisionWarning,
             stacklevel=4,
         )
@@ -158,18 +202,18 @@ def measure(training: Training, witnesses: Witnesses) -> Cost:
     """What a call of the model costs, and a row in it: by one more call, for the witnesses."""
     table = training.schema.decode(witnesses.values)
     start = perf_counter()
-    probabilities = training.classifier.probabilities(table, len(witnesses.values))
+    outputs = training.jury.outputs(table, len(witnesses.values))
     call = perf_counter() - start
-    witnesses.check(probabilities, training.classifier.classes)
+    witnesses.check(outputs, training.jury.classes)
     in_rows = max(training.seconds - training.calls * call, 0.1 * training.seconds)
     return Cost(call, in_rows / len(training.values))
 
 
 def find_twin(model: Any, training: Training, witnesses: Witnesses) -> tuple[Twin, Cost]:
     """A faster twin of the model, and what it costs; OptionError if there is none."""
-    sample = np.unique(np.linspace(0, len(training.values) - 1, _ROWS_COMPARED).astype(np.intp))
+    sample = _sample(len(training.values))
     rows = training.values[sample]
-    twin = twin_of(model, training.schema, rows, training.probabilities[sample])
+    twin = twin_of(model, training.schema, rows, training.outputs[sample])
     if twin is None:
         raise OptionError(
             "accelerate knows scikit-learn's RandomForestClassifier and ExtraTreesClassifier, alone or behind one "
@@ -186,7 +230,7 @@ def find_twin(model: Any, training: Training, witnesses: Witnesses) -> tuple[Twi
 
 def ask(
     schema: Schema,
-    classifier: Classifier,
+    jury: Jury,
     cost: Cost,
     witnesses: Witnesses,
     X: Table,
@@ -202,26 +246,25 @@ def ask(
     there is no answer at all. With a ``twin``, it is asked in place of the model; NotSupported where it cannot answer.
     """
     rows, schema = schema.encode(X)
-    targets = _targets(target_class, classifier.classes, len(rows))
-    scorer = _scorer(classifier, schema, cost, twin)
+    targets = _targets(target_class, jury.classes, len(rows))
+    scorer = _scorer(jury, schema, cost, twin)
     answers = scorer(
         rows if twin else np.concatenate([rows, witnesses.values]),
         None if look_ahead is None else lambda: look_ahead(rows, targets),
     )
     scorer.deadline = deadline
     if not twin:
-        witnesses.check(answers[len(rows) :], classifier.classes)
-    probabilities = answers[: len(rows)]
-    decisions = decide(probabilities)
-    other = np.arange(len(classifier.classes))[None, :] != decisions[:, None]
+        witnesses.check(answers[len(rows) :], jury.classes)
+    outputs = answers[: len(rows)]
+    other = np.arange(len(jury.classes))[None, :] != jury.decide(outputs)[:, None]
     wanted = np.where(targets.any(axis=1, keepdims=True), targets, other)
     snapshot = schema.container.take(X, np.arange(len(rows)))
-    return Question(snapshot, schema, rows, probabilities, decisions, wanted, scorer)
+    return Question(snapshot, schema, rows, outputs, wanted, jury.accepts(outputs, wanted), scorer)
 
 
-def _scorer(classifier: Classifier, schema: Schema, cost: Cost, twin: Twin | None) -> Scorer:
+def _scorer(jury: Jury, schema: Schema, cost: Cost, twin: Twin | None) -> Scorer:
     def by_the_model(rows: Floats) -> Floats:
-        return classifier.probabilities(schema.decode(rows), len(rows))
+        return jury.outputs(schema.decode(rows), len(rows))
 
     def by_the_twin(rows: Floats) -> Floats:
         assert twin is not None
@@ -230,25 +273,27 @@ def _scorer(classifier: Classifier, schema: Schema, cost: Cost, twin: Twin | Non
         except Exception as error:  # what the model makes of these rows is for the model to say
             raise NotSupported from error
 
-    return Scorer(by_the_twin if twin else by_the_model, n_classes=len(classifier.classes), cost=cost)
+    return Scorer(by_the_twin if twin else by_the_model, width=jury.width, cost=cost)
 
 
 def confirm(
-    question: Question, classifier: Classifier, cost: Cost, witnesses: Witnesses, values: Floats, probabilities: Floats
+    question: Question, jury: Jury, cost: Cost, witnesses: Witnesses, values: Floats, outputs: Floats
 ) -> tuple[Question, Floats]:
-    """Ask the model itself about the rows, and about ``values`` for which its twin gave ``probabilities``.
+    """Ask the model itself about the rows, and about ``values`` for which its twin gave ``outputs``.
 
-    Returns the question and the probabilities of the values as the model sees them; NotSupported if it sees anything
+    Returns the question and the outputs of the values as the model sees them; NotSupported if it sees anything
     otherwise than its twin.
     """
-    scorer = _scorer(classifier, question.schema, cost, None)
+    scorer = _scorer(jury, question.schema, cost, None)
     n_rows, n_values = len(question.rows), len(values)
     answers = scorer(np.concatenate([question.rows, values, witnesses.values]))
-    witnesses.check(answers[n_rows + n_values :], classifier.classes)
-    said = np.concatenate([question.probabilities, probabilities])
-    if np.abs(answers[: n_rows + n_values] - said).max() > _SAME_ANSWER:
+    witnesses.check(answers[n_rows + n_values :], jury.classes)
+    said = np.concatenate([question.outputs, outputs])
+    answers = answers[: n_rows + n_values]
+    # The same digits but for the last: at a cut-off that can be another decision.
+    if np.abs(answers - said).max() > _SAME_ANSWER or (jury.decide(answers) != jury.decide(said)).any():
         raise NotSupported
-    question = replace(question, probabilities=answers[:n_rows], scorer=scorer)
+    question = replace(question, outputs=answers[:n_rows], scorer=scorer)
     return question, answers[n_rows : n_rows + n_values]
 
 

@@ -259,7 +259,7 @@ def _boxes(values: Floats, starts: Ints) -> Leaves:
 def _distance_to_boxes(distance: Heom, rows: Floats, leaves: Leaves) -> Floats:
     """A lower bound of the distance from each row to the donors of each leaf: shape (rows, leaves).
 
-    Subtraction, division and addition round monotonically and run in the same order as the distance itself, so the
+    Subtraction, division, multiplication and addition round monotonically and run in the same order as the distance itself, so the
     bound holds to the last bit.
     """
     total = np.zeros((len(rows), len(leaves.low)))
@@ -276,5 +276,5 @@ def _distance_to_boxes(distance: Heom, rows: Floats, leaves: Leaves) -> Floats:
         missing = np.isnan(value)
         if missing.any():
             part = np.where(missing, np.where(leaves.has_missing[None, :, j], 0.0, 1.0), part)
-        total += part
+        total += part if distance.weights is None else part * distance.weights[j]
     return total

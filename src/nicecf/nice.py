@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from numbers import Real
 from time import perf_counter
 from typing import Any, Literal, Self
 
@@ -12,8 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from nicecf import rewards
-from nicecf._typing import Table
+from nicecf._typing import Floats, Table, is_number
 from nicecf.autoencoder import Autoencoder
+from nicecf.decision import check_min_probability
 from nicecf.distance import Heom, Scale
 from nicecf.exceptions import NotFittedError, OptionError, listed
 from nicecf.fitted import Fitted
@@ -22,6 +22,7 @@ from nicecf.neighbors import DonorIndex
 from nicecf.progress import Choice, check_choice
 from nicecf.result import Counterfactuals
 from nicecf.rewards import Reward
+from nicecf.schema import Schema
 from nicecf.search.single_changes import DonorValues
 
 _MOST_SECONDS = 100 * 365.25 * 86_400
@@ -96,6 +97,10 @@ class NICE(BaseEstimator):
         classes: Iterable[Any] | None = None,
         plausibility: Callable[[Any], Any] | None = None,
         categorical_features: Any = "auto",
+        decision: Any = None,
+        min_probability: float | None = None,
+        robust_to: Sequence[Any] = (),
+        feature_weights: Any = None,
         random_state: int | None = None,
         accelerate: bool | Literal["unconfirmed"] = False,
     ) -> None:
@@ -109,6 +114,10 @@ class NICE(BaseEstimator):
         self.classes = classes
         self.plausibility = plausibility
         self.categorical_features = categorical_features
+        self.decision = decision
+        self.min_probability = min_probability
+        self.robust_to = robust_to
+        self.feature_weights = feature_weights
         self.random_state = random_state
         self.accelerate = accelerate
         self._check_options()
@@ -126,11 +135,14 @@ class NICE(BaseEstimator):
             classes=self.classes,
             categorical_features=self.categorical_features,
             needs_labels=self.justified,
+            decision=self.decision,
+            min_probability=self.min_probability,
+            robust_to=self.robust_to,
         )
         fitted = self._fitted_to(training)
         # Nothing is set before all is learned: a fit that fails leaves the explainer as it was.
         self._fitted = fitted
-        self.classes_ = _label_array(training.classifier.classes)
+        self.classes_ = _label_array(training.jury.classes)
         self.feature_names_in_ = _label_array(training.schema.names)
         self.n_features_in_ = len(training.schema.names)
         return self
@@ -170,7 +182,7 @@ class NICE(BaseEstimator):
         return self._fitted.explain(X, target_class, n_counterfactuals, deadline, progress)
 
     def _fitted_to(self, training: Training) -> Fitted:
-        decisions, n_classes = training.decisions, len(training.classifier.classes)
+        decisions, n_classes = training.decisions, len(training.jury.classes)
         reward = rewards.BY_NAME.get(self.optimize) if isinstance(self.optimize, str) else self.optimize
         is_categorical = training.schema.is_categorical
         measure_error, is_own_measure = self.plausibility, False
@@ -182,12 +194,13 @@ class NICE(BaseEstimator):
         witnesses = Witnesses.of(training)
         cost = measure(training, witnesses)
         twin, twin_cost = find_twin(self.model, training, witnesses) if self.accelerate else (None, cost)
-        distance = Heom.of(training.values, is_categorical, self.scale)
+        weights = _weights(self.feature_weights, training.schema)
+        distance = Heom.of(training.values, is_categorical, self.scale, weights)
         # The index takes the encoded rows over and reorders them: no one may use them after this line.
         donors = DonorIndex.of(training.values, np.where(is_donor, decisions, -1), n_classes, distance)
         return Fitted(
             schema=training.schema,
-            classifier=training.classifier,
+            jury=training.jury,
             cost=cost,
             twin=twin,
             twin_cost=twin_cost,
@@ -196,7 +209,7 @@ class NICE(BaseEstimator):
             distance=distance,
             donors=donors,
             donor_values=DonorValues.of(donors) if is_thorough else None,
-            donor_probabilities=training.probabilities[donors.positions],
+            donor_outputs=training.outputs[donors.positions],
             n_decided=np.bincount(decisions, minlength=n_classes),
             reward=reward,
             thorough=None if not is_thorough else (str(self.optimize), self.neighbors),
@@ -220,12 +233,27 @@ class NICE(BaseEstimator):
             raise OptionError(f"plausibility must be a function rows -> error, got {type(self.plausibility).__name__}.")
         if self.accelerate not in (True, False, "unconfirmed"):
             raise OptionError(f"accelerate must be True, False or 'unconfirmed', got {self.accelerate!r}.")
+        check_min_probability(self.min_probability)
+        self._check_robust_to()
         if self.random_state is not None and (
             isinstance(self.random_state, bool)
             or not isinstance(self.random_state, (int, np.integer))
             or not 0 <= self.random_state < 2**32
         ):
             raise OptionError(f"random_state must be an integer in [0, 2**32), or None, got {self.random_state!r}.")
+
+    def _check_robust_to(self) -> None:
+        if not isinstance(self.robust_to, (list, tuple)):
+            raise OptionError(
+                f"robust_to must be a list of models that must agree on every counterfactual, got "
+                f"{type(self.robust_to).__name__}. Pass [model], or () for none."
+            )
+        if self.accelerate and (self.robust_to or self.decision == "predict"):
+            option = "robust_to" if self.robust_to else "decision='predict'"
+            raise OptionError(
+                f"accelerate and {option} exclude each other: a twin stands in for the probabilities of one model. "
+                "Leave accelerate=False."
+            )
 
     def _check_search(self) -> None:
         """Options that only one kind of search knows."""
@@ -254,8 +282,7 @@ class NICE(BaseEstimator):
                 f"n_counterfactuals={n_counterfactuals} needs search='thorough': the greedy search finds one for each "
                 "row."
             )
-        is_number = isinstance(time_budget, Real) and not isinstance(time_budget, bool)
-        if time_budget is not None and not (is_number and 0 < time_budget <= _MOST_SECONDS):
+        if time_budget is not None and not (is_number(time_budget) and 0 < time_budget <= _MOST_SECONDS):
             raise OptionError(
                 f"time_budget must be a number of seconds above 0 (a century at most), or None for no limit, got "
                 f"{time_budget!r}."
@@ -276,6 +303,35 @@ def _choose(option: str, value: object, choices: tuple[str, ...], *, or_function
     last = " or pass a reward function" if or_function else ""
     allowed = f"choose one of {listed(choices)}" if len(choices) > 1 else f"choose {choices[0]!r}"
     raise OptionError(f"{option}={value!r} is not known; {allowed}{last}.{hint}")
+
+
+def _weights(feature_weights: Any, schema: Schema) -> Floats | None:
+    """What it costs to change each feature, by names or positions, or one number for each; 1 where nothing is said."""
+    if feature_weights is None:
+        return None
+    if isinstance(feature_weights, Mapping):
+        given = [(schema.position(one, "feature_weights"), weight) for one, weight in feature_weights.items()]
+    elif isinstance(feature_weights, (list, tuple, np.ndarray)):
+        if len(feature_weights) != len(schema.names):
+            raise OptionError(
+                f"feature_weights has {len(feature_weights)} numbers, but X has {len(schema.names)} columns. Pass one "
+                "for each, or a dict {feature: weight}."
+            )
+        given = list(enumerate(feature_weights))
+    else:
+        raise OptionError(
+            f"feature_weights must be a dict {{feature: weight}} or one number for each feature, got "
+            f"{type(feature_weights).__name__}."
+        )
+    weights = np.ones(len(schema.names))
+    for position, weight in given:
+        if not (is_number(weight) and 0 < weight < 1e100):
+            raise OptionError(
+                f"feature_weights has {weight!r} for {schema.names[position]!r}; a weight is a number above 0: how much "
+                "it costs to change the feature, 1 by default."
+            )
+        weights[position] = weight
+    return weights
 
 
 def _label_array(labels: Iterable[Any]) -> Any:

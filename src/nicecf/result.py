@@ -13,7 +13,6 @@ import pandas as pd
 
 from nicecf import words
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
-from nicecf.classifier import decide
 from nicecf.distance import Heom
 from nicecf.exceptions import OptionError
 from nicecf.long_tables import Front, Steps
@@ -68,6 +67,8 @@ class Counterfactuals:
     _values: Floats
     _before: Floats
     _after: Floats
+    _decided: Ints
+    _decided_after: Ints
     _steps: Steps
     _distance: Heom
     _errors: Floats
@@ -120,6 +121,8 @@ class Counterfactuals:
             _values=self._values[rows],
             _before=self._before[rows],
             _after=self._after[rows],
+            _decided=self._decided[rows],
+            _decided_after=self._decided_after[rows],
             _steps=self._steps.take(rows),
             _errors=self._errors[rows],
         )
@@ -127,19 +130,19 @@ class Counterfactuals:
     @cached_property
     def predicted(self) -> Objects:
         """The model's decision on each row as it is."""
-        return self.classes[decide(self._before)]
+        return self.classes[self._decided]
 
     @cached_property
     def predicted_after(self) -> Objects:
         """The model's decision on each counterfactual; None where none was found."""
-        labels = self.classes[decide(self._after)]
+        labels = self.classes[self._decided_after]
         labels[~self.found] = None
         return labels
 
     @cached_property
     def probability(self) -> Floats:
         """The probability of that decision; NaN where none was found."""
-        return np.where(self.found, self._after.max(axis=1), np.nan)
+        return np.where(self.found, _picked(self._after, self._decided_after), np.nan)
 
     @cached_property
     def _table(self) -> Table:
@@ -184,7 +187,7 @@ class Counterfactuals:
                 "before": pd.Series(before, dtype=object),
                 "after": pd.Series(after, dtype=object),
                 "step": steps.step,
-                "probability": steps.reached[np.arange(len(row)), decide(self._after)[row]],
+                "probability": _picked(steps.reached, self._decided_after[row]),
             }
         )
 
@@ -229,14 +232,24 @@ class Counterfactuals:
         batch = self._take(entries)
         is_point = members >= 0
         values, after, errors = batch._values.copy(), batch._after.copy(), batch._errors.copy()
-        donors = batch.donors.copy()
+        donors, decided = batch.donors.copy(), batch._decided_after.copy()
         values[is_point] = self._front.values[members[is_point]]
         after[is_point] = self._front.probabilities[members[is_point]]
+        decided[is_point] = self._front.decided[members[is_point]]
         errors[is_point] = self._front.errors[members[is_point]]
         donors[is_point] = self._front.donors[members[is_point]]
         line, feature = np.nonzero(differs(batch._rows, values))
         steps = Steps.of(len(entries), line, feature, np.ones_like(line), after[line])
-        return replace(batch, donors=donors, _values=values, _after=after, _errors=errors, _steps=steps, _several=True)
+        return replace(
+            batch,
+            donors=donors,
+            _values=values,
+            _after=after,
+            _decided_after=decided,
+            _errors=errors,
+            _steps=steps,
+            _several=True,
+        )
 
     def _which(self) -> Ints:
         """The number of each counterfactual among those of its row."""
@@ -324,7 +337,7 @@ class Counterfactual:
     @property
     def probability_before(self) -> float:
         """The probability of the decision on the row."""
-        return float(self._batch._before[0].max())
+        return float(_picked(self._batch._before, self._batch._decided)[0])
 
     @property
     def probability(self) -> float:
@@ -365,3 +378,8 @@ class Counterfactual:
         table = words.html_table(self) if self.changes else ""
         note = f"<p>({escape(self.note)})</p>" if self.note else ""
         return f"<div><p>{escape(self.text())}</p>{table}{note}</div>"
+
+
+def _picked(probabilities: Floats, classes: Ints) -> Floats:
+    """Of each line the probability of one class."""
+    return np.asarray(probabilities[np.arange(len(classes)), classes])

@@ -99,6 +99,10 @@ class Schema:
         """Which columns are categorical."""
         return np.array([column.is_categorical for column in self.columns])
 
+    def position(self, feature: object, option: str) -> int:
+        """Where a feature stands that an option names, or gives the position of; OptionError if there is none."""
+        return _position(feature, self.names, option)
+
     def encode(self, X: Table) -> tuple[Floats, Schema]:
         """Rows to explain as floats, and this schema extended by the categories that training never saw."""
         positions = self.positions(X)
@@ -215,19 +219,20 @@ def _chosen(categorical_features: Any, names: list[Hashable]) -> Bools | None:
         return np.array(asked)
     chosen = np.zeros(len(names), dtype=bool)
     for one in asked:
-        chosen[_position(one, names)] = True
+        chosen[_position(one, names, "categorical_features")] = True
     return chosen
 
 
-def _position(one: object, names: list[Hashable]) -> int:
-    if one in names:
+def _position(one: object, names: list[Hashable], option: str) -> int:
+    one = plain(one)
+    if isinstance(one, Hashable) and one in names:
         return names.index(one)
-    if isinstance(one, int) and -len(names) <= one < len(names):
-        return one
+    if isinstance(one, int) and not isinstance(one, bool) and -len(names) <= one < len(names):
+        return one % len(names)
     close = get_close_matches(str(one), [str(name) for name in names], n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     raise OptionError(
-        f"categorical_features names {one!r}, which is not a column of X; its columns are {listed(names)}.{hint}"
+        f"{option} names {one!r}, which is not a column of X; its columns are {listed(names)}.{hint}"
     )
 
 

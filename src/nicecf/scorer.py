@@ -98,15 +98,15 @@ class RememberedRows:
 
 
 class Scorer:
-    """The model in one ``explain`` call: float rows in, probabilities out.
+    """The model in one ``explain`` call: float rows in, outputs out (see `decision`).
 
     Belongs to one call and one thread; ``calls`` and ``rows`` say what was asked of the model. Past the ``deadline``
     (a time of ``perf_counter``) it raises OutOfTime instead of asking.
     """
 
-    def __init__(self, predict: Callable[[Floats], Floats], *, n_classes: int, cost: Cost) -> None:
+    def __init__(self, predict: Callable[[Floats], Floats], *, width: int, cost: Cost) -> None:
         self._predict = predict
-        self._remembered = RememberedRows(self._ask, width=n_classes)
+        self._remembered = RememberedRows(self._ask, width=width)
         self.cost = cost
         self.deadline: float | None = None
         self.calls = 0
@@ -114,7 +114,7 @@ class Scorer:
         self._seconds_per_row = 0.0
 
     def __call__(self, rows: Floats, look_ahead: LookAhead | None = None) -> Floats:
-        """Probabilities, one line per row; ``look_ahead`` rows ride along if the model must be asked."""
+        """Outputs, one line per row; ``look_ahead`` rows ride along if the model must be asked."""
         return self._remembered(rows, look_ahead)
 
     def is_out_of_time(self) -> bool:

@@ -17,7 +17,7 @@ class Points:
     row: Ints
     donor: Ints
     values: Floats
-    probabilities: Floats
+    outputs: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,20 +34,20 @@ class Answers:
     front: Points | None = None
 
     def all_points(self) -> tuple[Floats, Floats]:
-        """Values and probabilities of all that can be handed out."""
+        """Values and outputs of all that can be handed out."""
         parts = [self.points] if self.front is None else [self.points, self.front]
-        values, probabilities = [part.values for part in parts], [part.probabilities for part in parts]
-        return np.concatenate(values), np.concatenate(probabilities)
+        values, outputs = [part.values for part in parts], [part.outputs for part in parts]
+        return np.concatenate(values), np.concatenate(outputs)
 
-    def with_probabilities(self, probabilities: Floats) -> Answers:
-        """The same with other probabilities, in the order of `all_points`."""
+    def with_outputs(self, outputs: Floats) -> Answers:
+        """The same with other outputs, in the order of `all_points`."""
         n = len(self.points.row)
-        front = None if self.front is None else replace(self.front, probabilities=probabilities[n:])
-        return replace(self, points=replace(self.points, probabilities=probabilities[:n]), front=front)
+        front = None if self.front is None else replace(self.front, outputs=outputs[n:])
+        return replace(self, points=replace(self.points, outputs=outputs[:n]), front=front)
 
 
 def one_for_each(donors: Ints, walks: Walks) -> Answers:
     """The paper's answers: one walk for each row."""
     notes = np.full(len(donors), None, dtype=object)
     notes[walks.is_cut] = "time_budget was used up before the walk ended: this is the donor itself"
-    return Answers(Points(np.arange(len(donors)), donors, walks.values, walks.probabilities), walks, notes)
+    return Answers(Points(np.arange(len(donors)), donors, walks.values, walks.outputs), walks, notes)

@@ -10,7 +10,7 @@ import numpy as np
 
 from nicecf import classifier, rewards
 from nicecf._typing import Bools, Floats, Ints
-from nicecf.classifier import decide, score_towards
+from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.rewards import Round
 from nicecf.schema import differs
@@ -24,13 +24,13 @@ RowFunction = Callable[[Floats], Floats]
 class Walks:
     """Where the walks ended, and how they got there.
 
-    ``values`` and ``probabilities`` have one line per walk; ``is_cut`` where time was up before the end, so that the
+    ``values`` and ``outputs`` have one line per walk; ``is_cut`` where time was up before the end, so that the
     walk jumped to the donor. The steps are a long table, ordered by round: at
     ``step[i]`` the walk ``walk[i]`` took the donor's value of ``feature[i]`` and reached ``reached[i]``.
     """
 
     values: Floats
-    probabilities: Floats
+    outputs: Floats
     walk: Ints
     feature: Ints
     step: Ints
@@ -38,20 +38,21 @@ class Walks:
     is_cut: Bools
 
 
-def jump(rows: Floats, donors: Floats, donor_probabilities: Floats) -> Walks:
+def jump(rows: Floats, donors: Floats, donor_outputs: Floats) -> Walks:
     """The paper's NICE(none): all of the donor's values at once, in one step."""
     walk, feature = np.nonzero(differs(rows, donors))
     not_cut = np.zeros(len(rows), dtype=bool)
-    return Walks(donors, donor_probabilities, walk, feature, np.ones_like(walk), donor_probabilities[walk], not_cut)
+    return Walks(donors, donor_outputs, walk, feature, np.ones_like(walk), donor_outputs[walk], not_cut)
 
 
 def walk_greedily(
     rows: Floats,
-    row_probabilities: Floats,
+    row_outputs: Floats,
     donors: Floats,
-    donor_probabilities: Floats,
+    donor_outputs: Floats,
     wanted: Bools,
     *,
+    jury: Jury,
     score: Scorer,
     reward: Callable[[Round], Floats] | None,
     distance: Heom,
@@ -71,12 +72,12 @@ def walk_greedily(
     ``report`` is told how many have arrived.
     """
     if reward is None:
-        return jump(rows, donors, donor_probabilities)
+        return jump(rows, donors, donor_outputs)
     if not rewards.needs_plausibility(reward):
         error = None
     current = rows.copy()
-    probabilities = row_probabilities.copy()
-    scores = score_towards(probabilities, wanted)
+    outputs = row_outputs.copy()
+    scores = jury.scores(outputs, wanted)
     parts = distance.features(rows, donors)
     gone = np.zeros(len(rows))
     errors = None if error is None else error(rows)
@@ -91,7 +92,7 @@ def walk_greedily(
         # Ends: each round takes one difference off every active walk, and none is active without differences.
         walk, feature = np.nonzero(left[active])
         walk = active[walk]
-        reached = donor_probabilities[walk]
+        reached = donor_outputs[walk]
         is_hybrid = left.sum(axis=1)[walk] > 1  # else only the donor is left to step on
         reached_error = np.empty(len(walk) if error else 0)
         try:
@@ -104,7 +105,7 @@ def walk_greedily(
                     reached_error[some] = error(hybrids)
         except OutOfTime:
             break
-        reached_score = score_towards(reached, wanted[walk])
+        reached_score = jury.scores(reached, wanted[walk])
         step_distance = parts[walk, feature]
         round = Round(
             features=feature,
@@ -121,18 +122,18 @@ def walk_greedily(
         moved, swapped = walk[best], feature[best]
         current[moved, swapped] = donors[moved, swapped]
         left[moved, swapped] = False
-        probabilities[moved] = reached[best]
+        outputs[moved] = reached[best]
         scores[moved] = reached_score[best]
         gone[moved] += step_distance[best]
         if errors is not None:
             errors[moved] = reached_error[best]
         steps.append((moved, swapped, reached[best]))
-        has_arrived = wanted[moved, decide(probabilities[moved])] & (not to_the_end)
+        has_arrived = jury.accepts(outputs[moved], wanted[moved]) & (not to_the_end)
         active = moved[~has_arrived & left[moved].any(axis=1)]
         report(len(rows) - len(active))
 
-    walks = _walks(current, probabilities, steps)
-    return _cut(walks, active, rows, donors, donor_probabilities) if len(active) else walks
+    walks = _walks(current, outputs, steps)
+    return _cut(walks, active, rows, donors, donor_outputs) if len(active) else walks
 
 
 def _chunks(n_hybrids: int, n_features: int) -> Iterator[slice]:
@@ -147,29 +148,29 @@ def _best_of_each_walk(walk: Ints, reward: Floats) -> Ints:
     return order[np.unique(walk[order], return_index=True)[1]]
 
 
-def _walks(values: Floats, probabilities: Floats, steps: list[tuple[Ints, Ints, Floats]]) -> Walks:
+def _walks(values: Floats, outputs: Floats, steps: list[tuple[Ints, Ints, Floats]]) -> Walks:
     nothing = np.empty(0, dtype=np.intp)
     return Walks(
         values,
-        probabilities,
+        outputs,
         np.concatenate([nothing, *(moved for moved, _, _ in steps)]),
         np.concatenate([nothing, *(swapped for _, swapped, _ in steps)]),
         np.concatenate([nothing, *(np.full(len(moved), k) for k, (moved, _, _) in enumerate(steps, start=1))]),
-        np.concatenate([np.empty((0, probabilities.shape[1])), *(reached for _, _, reached in steps)]),
+        np.concatenate([np.empty((0, outputs.shape[1])), *(reached for _, _, reached in steps)]),
         np.zeros(len(values), dtype=bool),
     )
 
 
-def _cut(walks: Walks, active: Ints, rows: Floats, donors: Floats, donor_probabilities: Floats) -> Walks:
+def _cut(walks: Walks, active: Ints, rows: Floats, donors: Floats, donor_outputs: Floats) -> Walks:
     """The walks, but those that are still active jump to their donors instead."""
     is_cut = walks.is_cut.copy()
     is_cut[active] = True
-    jumps = jump(rows, donors, donor_probabilities)
+    jumps = jump(rows, donors, donor_outputs)
     kept, jumped = ~is_cut[walks.walk], is_cut[jumps.walk]
 
     def steps(name: str) -> Any:
         return np.concatenate([getattr(walks, name)[kept], getattr(jumps, name)[jumped]])
 
     values = np.where(is_cut[:, None], donors, walks.values)
-    probabilities = np.where(is_cut[:, None], donor_probabilities, walks.probabilities)
-    return Walks(values, probabilities, steps("walk"), steps("feature"), steps("step"), steps("reached"), is_cut)
+    outputs = np.where(is_cut[:, None], donor_outputs, walks.outputs)
+    return Walks(values, outputs, steps("walk"), steps("feature"), steps("step"), steps("reached"), is_cut)

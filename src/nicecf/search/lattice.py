@@ -25,7 +25,7 @@ class Hybrids:
     """Some hybrids of one row, one line each.
 
     ``donor`` is a position among the row's donors, ``swapped`` marks the features that have the donor's value. Equal
-    hybrids have equal ``keys``, whichever donors they come from. ``errors`` and ``probabilities`` are NaN until they
+    hybrids have equal ``keys``, whichever donors they come from. ``errors`` and ``outputs`` are NaN until they
     are measured.
     """
 
@@ -35,7 +35,7 @@ class Hybrids:
     distances: Floats
     keys: Keys
     errors: Floats
-    probabilities: Floats
+    outputs: Floats
 
     def __len__(self) -> int:
         """The number of hybrids."""
@@ -49,9 +49,9 @@ class Hybrids:
         """With their errors."""
         return replace(self, errors=errors)
 
-    def scored(self, probabilities: Floats) -> Hybrids:
+    def scored(self, outputs: Floats) -> Hybrids:
         """With the model's answers."""
-        return replace(self, probabilities=probabilities)
+        return replace(self, outputs=outputs)
 
     def distinct(self) -> Hybrids:
         """Each distinct hybrid once: the first of equal ones."""
@@ -71,7 +71,7 @@ class Lattices:
     ``sizes`` are the numbers of features in which the nearest ones differ from the row.
     """
 
-    def __init__(self, row: Floats, donors: Floats, distance: Heom, *, n_near: int, n_classes: int) -> None:
+    def __init__(self, row: Floats, donors: Floats, distance: Heom, *, n_near: int, width: int) -> None:
         self.row = row
         self.donors = donors
         self.n_near = n_near
@@ -79,7 +79,7 @@ class Lattices:
         self.sizes = self.differs[:n_near].sum(axis=1)
         self._parts = distance.features(np.broadcast_to(row, donors.shape), donors)
         self._keys = _keys(donors)
-        self._n_classes = n_classes
+        self._width = width
 
     def hybrids(self, donor: Ints, swapped: Bools) -> Hybrids:
         """Hybrids with their number of changes and their distance from the row."""
@@ -89,7 +89,7 @@ class Lattices:
         for j in np.flatnonzero(swapped.any(axis=0)):
             distances += np.where(swapped[:, j], self._parts[donor, j], 0.0)
             keys += np.where(swapped[:, j], self._keys[donor, j], np.uint64(0))
-        unknown = np.full((n, self._n_classes), np.nan)
+        unknown = np.full((n, self._width), np.nan)
         return Hybrids(donor, swapped, swapped.sum(axis=1), distances, keys, np.full(n, np.nan), unknown)
 
     def values(self, hybrids: Hybrids) -> Floats:

@@ -17,12 +17,12 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from nicecf._typing import Bools, Floats
-from nicecf.classifier import decide, score_towards
+from nicecf.decision import Jury
 from nicecf.scorer import OutOfTime
 from nicecf.search.front import Front, orders
 from nicecf.search.lattice import Hybrids, Lattices, joined
 
-# What a search asks for: the errors of float rows, or the model's probabilities.
+# What a search asks for: the errors of float rows, or the model's outputs.
 Request: TypeAlias = tuple[Literal["error", "score"], Floats]
 Search: TypeAlias = Generator[Request, Floats, None]
 Label = TypeVar("Label")
@@ -57,6 +57,7 @@ class RowSearch:
         wanted: Bools,
         front: Front,
         singles: Hybrids,
+        jury: Jury,
     ) -> None:
         self.lattices = lattices
         self.start = self.found = start
@@ -69,6 +70,7 @@ class RowSearch:
         self._wanted = wanted
         self._front = front
         self._singles = singles
+        self._jury = jury
         self._seen: set[int] = set()
         self._n_asked = 0
         self._not_valid: list[Hybrids] = []
@@ -116,7 +118,7 @@ class RowSearch:
         # As wide as the questions allow for a walk that is no longer than the shortest known one.
         rounds = max(2, int(self.found.changes.min()))
         width = int(np.clip(IN_BEAM / (self.lattices.sizes.mean() * rounds), 4, 24))
-        scores = score_towards(hybrids.probabilities, np.broadcast_to(self._wanted, hybrids.probabilities.shape))
+        scores = self._jury.scores(hybrids.outputs, self._wanted)
         gains = (scores - self._score) / np.maximum(hybrids.distances, 1e-12)
         by_score, by_gain = (np.argsort(-by, kind="stable") for by in (scores, gains))
         return hybrids.take(np.union1d(by_score[:width], by_gain[: width // 2]))
@@ -156,7 +158,7 @@ class RowSearch:
         hybrids = hybrids.scored((yield "score", self.lattices.values(hybrids)))
         self._seen.update(hybrids.keys.tolist())
         self._n_asked += len(hybrids)
-        is_valid = self._wanted[decide(hybrids.probabilities)]
+        is_valid = self._jury.accepts(hybrids.outputs, self._wanted)
         if is_valid.any():
             self._keep(joined([self.found, hybrids.take(is_valid)]))
         self._not_valid.append(hybrids.take(~is_valid))

@@ -10,7 +10,8 @@ import numpy as np
 
 from nicecf import rewards
 from nicecf._typing import Bools, Floats, Ints
-from nicecf.classifier import CELLS_PER_CALL, score_towards
+from nicecf.classifier import CELLS_PER_CALL
+from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.neighbors import DonorIndex
 from nicecf.scorer import Scorer
@@ -37,8 +38,9 @@ class Thorough:
     """
 
     index: DonorIndex
+    jury: Jury
     donor_values: DonorValues
-    donor_probabilities: Floats
+    donor_outputs: Floats
     distance: Heom
     neighbors: int | None
     objective: str
@@ -47,7 +49,7 @@ class Thorough:
     def __call__(
         self,
         rows: Floats,
-        row_probabilities: Floats,
+        row_outputs: Floats,
         wanted: Bools,
         nearest: Ints,
         *,
@@ -62,9 +64,9 @@ class Thorough:
         walk = partial(self._walk, score=score, error=error)
         # Not for plausibility: the paper's walk may end at a row that is less plausible than the donor.
         reward = {"proximity": rewards.proximity, "plausibility": None}.get(self.objective, rewards.sparsity)
-        known = walk(reward, rows, row_probabilities, nearest, wanted)
-        searches = self._searches(rows, row_probabilities, wanted, walk, score.is_out_of_time)
-        nothing = Points(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), rows[:0], row_probabilities[:0])
+        known = walk(reward, rows, row_outputs, nearest, wanted)
+        searches = self._searches(rows, row_outputs, wanted, walk, score.is_out_of_time)
+        nothing = Points(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), rows[:0], row_outputs[:0])
         chosen, fronts = [nothing], [nothing]
         notes = np.full(len(rows), None, dtype=object)
         at_once = max(1, CELLS_PER_CALL // (WHOLE_LATTICES * rows.shape[1]))
@@ -81,15 +83,16 @@ class Thorough:
         left = np.flatnonzero(~is_searched)
         for i in left.tolist():
             notes[i] = self._note_for_want_of_time(is_donor=reward is None or bool(known.is_cut[i]))
-        chosen.append(Points(left, nearest[left], known.values[left], known.probabilities[left]))
+        chosen.append(Points(left, nearest[left], known.values[left], known.outputs[left]))
         fronts.append(chosen[-1])
         points = _by_row(chosen)
         walks = walk_greedily(
             rows[points.row],
-            row_probabilities[points.row],
+            row_outputs[points.row],
             points.values,
-            points.probabilities,
+            points.outputs,
             wanted[points.row],
+            jury=self.jury,
             score=score,
             reward=rewards.sparsity,
             distance=self.distance,
@@ -98,7 +101,7 @@ class Thorough:
         return Answers(points, walks, notes, _by_row(fronts))
 
     def _searches(
-        self, rows: Floats, row_probabilities: Floats, wanted: Bools, walk: Walk, is_out_of_time: Callable[[], bool]
+        self, rows: Floats, row_outputs: Floats, wanted: Bools, walk: Walk, is_out_of_time: Callable[[], bool]
     ) -> Iterator[tuple[tuple[int, Ints], RowSearch]]:
         """The searches of all rows, each with the number of its row and the places of its donors.
 
@@ -114,10 +117,10 @@ class Thorough:
             donors, _ = self.index.nearest_many(rows[some], wanted[some], k=k)
             # NICE(spars), the reference of "balanced", comes first; NICE(none) is the nearest donor.
             walks = [
-                walk(reward, rows[some], row_probabilities[some], donors[:, 0], wanted[some])
+                walk(reward, rows[some], row_outputs[some], donors[:, 0], wanted[some])
                 for reward in (rewards.sparsity, rewards.proximity, rewards.plausibility)
             ]
-            scores = score_towards(row_probabilities[some], wanted[some])
+            scores = self.jury.scores(row_outputs[some], wanted[some])
             for j, row in enumerate(rows[some]):
                 if is_out_of_time():
                     return
@@ -127,19 +130,19 @@ class Thorough:
                 )
                 mine = np.concatenate([near, others])
                 lattices = Lattices(
-                    row, self.index.values[mine], self.distance, n_near=len(near), n_classes=wanted.shape[1]
+                    row, self.index.values[mine], self.distance, n_near=len(near), width=self.jury.width
                 )
                 singles = lattices.single(len(near) + np.arange(len(others)), features)
                 paper = lattices.towards(0, np.array([each.values[j] for each in walks]))
-                paper = paper.scored(np.array([each.probabilities[j] for each in walks]))
-                start = joined([paper, lattices.ends().scored(self.donor_probabilities[near])])
-                yield (at + j, mine), RowSearch(lattices, start, scores[j], wanted[at + j], front, singles)
+                paper = paper.scored(np.array([each.outputs[j] for each in walks]))
+                start = joined([paper, lattices.ends().scored(self.donor_outputs[near])])
+                yield (at + j, mine), RowSearch(lattices, start, scores[j], wanted[at + j], front, singles, self.jury)
 
     def _walk(
         self,
         reward: Callable[[rewards.Round], Floats] | None,
         rows: Floats,
-        row_probabilities: Floats,
+        row_outputs: Floats,
         donors: Ints,
         wanted: Bools,
         *,
@@ -149,10 +152,11 @@ class Thorough:
         """The paper's walk of each row to a donor; without a reward the donor itself."""
         return walk_greedily(
             rows,
-            row_probabilities,
+            row_outputs,
             self.index.values[donors],
-            self.donor_probabilities[donors],
+            self.donor_outputs[donors],
             wanted,
+            jury=self.jury,
             score=score,
             reward=reward,
             distance=self.distance,
@@ -187,7 +191,7 @@ def _points(i: int, donors: Ints, search: RowSearch, places: Ints) -> Points:
     """Some of what the search of row ``i`` found; ``donors`` are the places of its donors in the index."""
     hybrids = search.found.take(places)
     row = np.full(len(hybrids), i)
-    return Points(row, donors[hybrids.donor], search.lattices.values(hybrids), hybrids.probabilities)
+    return Points(row, donors[hybrids.donor], search.lattices.values(hybrids), hybrids.outputs)
 
 
 def _by_row(parts: list[Points]) -> Points:

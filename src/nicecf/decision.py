@@ -1,0 +1,262 @@
+"""The decision as it is deployed: how probabilities become a class, and what all models must say of a counterfactual.
+
+What the models say of a row is one line of floats, its *outputs*: the probabilities of the model that is explained,
+then those of each further model that must agree, each followed by the class that the model's own ``predict`` names
+where that decides. Only this file knows the layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from nicecf._typing import Bools, Floats, Ints, Objects, Table, is_number
+from nicecf.classifier import Classifier, score_towards
+from nicecf.exceptions import ModelError, OptionError, listed, plain
+
+# What a user may pass: a cut-off, one for each of some classes, a function probabilities -> labels, or "predict".
+Option: TypeAlias = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """How one model decides: by its highest probability, unless something else is given.
+
+    ``cutoffs``: one for each class, NaN where a class has none. A class with a cut-off is decided on as soon as its
+    probability reaches it; of several, the one that is furthest past it, as a share of the cut-off. If none is
+    reached, it is the highest probability among the classes without one (or, if all have one, the highest share).
+    """
+
+    cutoffs: Floats | None = None
+    function: Callable[[Floats], Any] | None = None
+    by_predict: bool = False
+
+    @property
+    def is_highest(self) -> bool:
+        """Whether the highest probability decides."""
+        return self.cutoffs is None and self.function is None and not self.by_predict
+
+    def decide(self, outputs: Floats, classes: Objects) -> Ints:
+        """The class of each row, as a position; on a tie the first."""
+        probabilities = outputs[:, : len(classes)]
+        if self.by_predict:
+            return outputs[:, len(classes)].astype(np.intp)
+        if self.function is not None:
+            return _positions(self.function(probabilities.copy()), classes, len(outputs), "the decision function")
+        if self.cutoffs is None:
+            return np.argmax(probabilities, axis=1)
+        has_none = np.isnan(self.cutoffs)
+        share = probabilities / np.where(has_none, 1.0, self.cutoffs)
+        is_reached = ~has_none & (probabilities >= self.cutoffs)
+        by_share = np.where(is_reached, share, -1.0)
+        otherwise = np.where(has_none, probabilities, -1.0) if has_none.any() else share
+        return np.where(is_reached.any(axis=1), by_share.argmax(axis=1), otherwise.argmax(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Juror:
+    """One model and how it decides. ``columns`` are its probabilities in the order of the classes explained."""
+
+    classifier: Classifier
+    rule: Rule
+    columns: Ints
+    predict: Callable[[Any], Any] | None
+
+    def outputs(self, X: Table, n_rows: int) -> Floats:
+        """What the model says of some rows."""
+        probabilities = self.classifier.probabilities(X, n_rows)[:, self.columns]
+        if not self.rule.by_predict:
+            return probabilities
+        classes = self.classifier.classes[self.columns]
+        try:
+            predicted = self.predict(X) if self.predict else None
+        except Exception as error:
+            raise ModelError(
+                f"the model's predict raised {type(error).__name__} when asked for {n_rows:,} rows: {error} "
+                "(the original error is above)."
+            ) from error
+        return np.column_stack([probabilities, _positions(predicted, classes, n_rows, "the model's predict")])
+
+
+@dataclass(frozen=True, eq=False)
+class Jury:
+    """The model that is explained, first, and all others that must agree on what is handed out.
+
+    ``min_probability``: what the class decided on must have at least, for each of them.
+    """
+
+    jurors: tuple[Juror, ...]
+    min_probability: float | None = None
+
+    @property
+    def classes(self) -> Objects:
+        """The names of the classes."""
+        return self.jurors[0].classifier.classes
+
+    @property
+    def width(self) -> int:
+        """The number of columns of the outputs."""
+        return sum(len(self.classes) + juror.rule.by_predict for juror in self.jurors)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether a row is accepted for a class wherever it is put into it: one model, no margin."""
+        return len(self.jurors) == 1 and self.min_probability is None
+
+    def outputs(self, X: Table, n_rows: int) -> Floats:
+        """What all of them say of some rows, one line each."""
+        parts = [juror.outputs(X, n_rows) for juror in self.jurors]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def probabilities(self, outputs: Floats) -> Floats:
+        """The probabilities of the model that is explained."""
+        return outputs[:, : len(self.classes)]
+
+    def decide(self, outputs: Floats) -> Ints:
+        """The decision of the model that is explained: positions among the classes."""
+        return self.jurors[0].rule.decide(outputs, self.classes)
+
+    def accepts(self, outputs: Floats, wanted: Bools) -> Bools:
+        """Whether all put a row into a wanted class, by the margin asked for. ``wanted``: of each row, or of all."""
+        wanted = np.broadcast_to(wanted, (len(outputs), len(self.classes)))
+        line = np.arange(len(outputs))
+        is_accepted = np.ones(len(outputs), dtype=bool)
+        for juror, block in self._blocks(outputs):
+            decided = juror.rule.decide(block, self.classes)
+            is_accepted &= wanted[line, decided]
+            if self.min_probability is not None:
+                is_accepted &= block[line, decided] >= self.min_probability
+        return is_accepted
+
+    def scores(self, outputs: Floats, wanted: Bools) -> Floats:
+        """How far rows are towards their wanted classes: on average over the models."""
+        wanted = np.broadcast_to(wanted, (len(outputs), len(self.classes)))
+        scores = [score_towards(self.probabilities(block), wanted) for _, block in self._blocks(outputs)]
+        return scores[0] if len(scores) == 1 else np.asarray(np.mean(scores, axis=0))
+
+    def _blocks(self, outputs: Floats) -> Iterable[tuple[Juror, Floats]]:
+        at = 0
+        for juror in self.jurors:
+            width = len(self.classes) + juror.rule.by_predict
+            yield juror, outputs[:, at : at + width]
+            at += width
+
+
+def rule_of(decision: Option, model: Any, classifier: Classifier) -> Rule:
+    """The rule that an option asks for; without one, that of a model which is known to have a threshold of its own."""
+    classes = classifier.classes
+    if decision is None:
+        return _known_threshold(model, classes)
+    if isinstance(decision, str):
+        if decision != "predict":
+            close = " Did you mean 'predict'?" if get_close_matches(decision, ["predict"]) else ""
+            raise OptionError(f"decision={decision!r} is not known; {_ALLOWED}.{close}")
+        if not callable(getattr(model, "predict", None)):
+            raise OptionError(f"decision='predict' needs a model with predict; this {type(model).__name__} has none.")
+        return Rule(by_predict=True)
+    if isinstance(decision, Mapping):
+        return Rule(cutoffs=_cutoffs(decision, classes))
+    if is_number(decision):
+        if len(classes) != 2:
+            raise OptionError(
+                f"decision={decision!r} is one cut-off, but the model has {len(classes)} classes ({listed(classes)}). "
+                f"Say for which class it is: decision={{{plain(classes[-1])!r}: {decision!r}}}."
+            )
+        return Rule(cutoffs=_cutoffs({classes[1]: decision}, classes))
+    if callable(decision):
+        return Rule(function=decision)
+    raise OptionError(f"decision={decision!r} is not known; {_ALLOWED}.")
+
+
+_ALLOWED = (
+    "pass a cut-off for the probability of the second class, such as 0.12, a dict {class: cut-off}, a function "
+    "probabilities -> labels, 'predict' for what the model's predict says, or None for the highest probability"
+)
+
+
+def juror_of(model: Any, classifier: Classifier, decision: Option, classes: Objects) -> Juror:
+    """A model with its rule; ``classes`` are those of the model that is explained, in its order."""
+    position_of = {label: position for position, label in enumerate(classifier.classes)}
+    if set(position_of) != set(classes):
+        raise OptionError(
+            f"a model in robust_to has the classes {listed(classifier.classes)}, but the model explained has "
+            f"{listed(classes)}. Models that must agree need the same classes."
+        )
+    columns = np.array([position_of[label] for label in classes], dtype=np.intp)
+    ordered = Classifier(classifier.predict_proba, classifier.classes)
+    rule = rule_of(decision, model, Classifier(classifier.predict_proba, classes))
+    return Juror(ordered, rule, columns, getattr(model, "predict", None) if rule.by_predict else None)
+
+
+def check_min_probability(value: Any) -> None:
+    """OptionError unless it is a probability, or None."""
+    if value is not None and not (is_number(value) and 0 < value <= 1):
+        raise OptionError(
+            f"min_probability must be a number above 0 and at most 1 (what the class of a counterfactual must have at "
+            f"least), or None, got {value!r}."
+        )
+
+
+def _cutoffs(by_class: Mapping[Any, Any], classes: Objects) -> Floats:
+    if not by_class:
+        raise OptionError(f"decision={{}} names no class; {_ALLOWED}.")
+    position_of = {label: position for position, label in enumerate(classes)}
+    cutoffs = np.full(len(classes), np.nan)
+    for label, cutoff in by_class.items():
+        if plain(label) not in position_of:
+            raise OptionError(
+                f"decision has a cut-off for {plain(label)!r}, which is not a class of the model; choose among "
+                f"{listed(classes)}."
+            )
+        if not (is_number(cutoff) and 0 < cutoff < 1):
+            raise OptionError(
+                f"decision has the cut-off {cutoff!r} for {plain(label)!r}; it must be a number between 0 and 1, both "
+                "excluded: at 0 and at 1 there is nothing left to decide."
+            )
+        cutoffs[position_of[plain(label)]] = cutoff
+    return cutoffs
+
+
+def _known_threshold(model: Any, classes: Objects) -> Rule:
+    """The threshold of scikit-learn's FixedThresholdClassifier and TunedThresholdClassifierCV, alone or last."""
+    last = model.steps[-1][1] if hasattr(model, "steps") and hasattr(model, "predict_proba") else model
+    kind = next((c.__name__ for c in type(last).__mro__ if c.__module__.startswith("sklearn.")), "")
+    if kind not in ("FixedThresholdClassifier", "TunedThresholdClassifierCV"):
+        return Rule()
+    threshold = getattr(last, "best_threshold_", getattr(last, "threshold", None))
+    positive = getattr(last, "pos_label", None)
+    if threshold == "auto":
+        threshold = 0.5
+    reads_probabilities = getattr(last, "response_method", None) in ("auto", "predict_proba")
+    if not (reads_probabilities and is_number(threshold) and 0 < threshold < 1):
+        return Rule(by_predict=True)
+    return Rule(cutoffs=_cutoffs({classes[1] if positive is None else positive: float(threshold)}, classes))
+
+
+def _positions(labels: Any, classes: Objects, n_rows: int, who: str) -> Ints:
+    """Labels that a function returned, as positions among the classes."""
+    named = np.asarray(labels.to_list() if hasattr(labels, "to_list") else labels, dtype=object)
+    if named.shape == (n_rows, 1):
+        named = named[:, 0]
+    if named.shape != (n_rows,):
+        raise ModelError(f"{who} returned shape {named.shape}, expected ({n_rows},): one label per row.")
+    position_of = {label: position for position, label in enumerate(classes)}
+    try:
+        return np.array([position_of[plain(label)] for label in named], dtype=np.intp)
+    except (KeyError, TypeError):
+        unknown = next(plain(label) for label in named if _unhashable(label) or plain(label) not in position_of)
+        raise ModelError(
+            f"{who} returned {unknown!r}, which is not a class of the model; its classes are {listed(classes)}."
+        ) from None
+
+
+def _unhashable(label: object) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return True
+    return False
