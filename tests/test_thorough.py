@@ -358,17 +358,21 @@ def test_donor_values_are_those_of_the_donors_in_the_target(p, most):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(single_changes, "MOST_VALUES", most)
         places, features = fitted.donor_values.towards(row[0], wanted)
-    cells = fitted.donors.values[places, features]
-    assert wanted[fitted.donors.group(places)].all()
+    cells = fitted.donors.index.values[places, features]
+    assert wanted[fitted.donors.index.group(places)].all()
     of_each_class = [
         {
             (c, j, str(value))
             for j in range(row.shape[1])
-            for value in fitted.donors.values[fitted.donors.group(np.arange(len(fitted.donors.values))) == c, j]
+            for value in fitted.donors.index.values[
+                fitted.donors.index.group(np.arange(len(fitted.donors.index.values))) == c, j
+            ]
         }
         for c in np.flatnonzero(wanted)
     ]
-    looked_at = {(c, j, str(value)) for c, j, value in zip(fitted.donors.group(places), features, cells, strict=True)}
+    looked_at = {
+        (c, j, str(value)) for c, j, value in zip(fitted.donors.index.group(places), features, cells, strict=True)
+    }
     every = set().union(*of_each_class)
     assert looked_at <= every
     if most >= 5 * 6 * 5 * 2:

@@ -1,6 +1,7 @@
 """Counterfactual explanations for any classifier on tabular data."""
 
 from nicecf.classifier import from_score
+from nicecf.constraints import Constraints, Relaxation
 from nicecf.exceptions import DecisionWarning, ModelError, NicecfError, NotFittedError, OptionError, SchemaError
 from nicecf.nice import NICE
 from nicecf.result import Change, Counterfactual, Counterfactuals
@@ -8,6 +9,7 @@ from nicecf.result import Change, Counterfactual, Counterfactuals
 __all__ = [
     "NICE",
     "Change",
+    "Constraints",
     "Counterfactual",
     "Counterfactuals",
     "DecisionWarning",
@@ -15,6 +17,7 @@ __all__ = [
     "NicecfError",
     "NotFittedError",
     "OptionError",
+    "Relaxation",
     "SchemaError",
     "from_score",
 ]

@@ -25,7 +25,7 @@ def answer(
     before: Floats,
     is_found: Bools,
     reasons: Objects,
-    walking: Ints,
+    relaxations: Objects,
     answers: Answers,
     positions: Ints,
     jury: Jury,
@@ -37,12 +37,13 @@ def answer(
 ) -> Counterfactuals:
     """Put a result together.
 
-    ``answers`` belong to the rows at ``walking``; the others have none, or (``is_found``) need none. ``positions`` are
-    those of the index's donors in the training data; ``before`` are the outputs for the rows; ``error`` measures the plausibility of float rows.
+    Rows without answers have none, or (``is_found``) need none. ``positions`` are those of the index's
+    donors in the training data; ``before`` are the outputs for the rows; ``error`` measures the plausibility of float
+    rows.
     """
-    still = np.setdiff1d(np.arange(len(rows)), walking)
     points = answers.points
-    row = np.concatenate([still, walking[points.row]])
+    still = np.setdiff1d(np.arange(len(rows)), points.row)
+    row = np.concatenate([still, points.row])
     order = np.argsort(row, kind="stable")
     row = row[order]
 
@@ -51,8 +52,6 @@ def answer(
 
     values = merged(rows[still], points.values)
     after = merged(before[still], points.outputs)
-    notes = np.full(len(rows), None, dtype=object)
-    notes[walking] = answers.notes
     donors = merged(np.full(len(still), -1), positions[points.donor])
     is_found = is_found[row]
     errors = np.full(len(row), np.nan)
@@ -64,7 +63,8 @@ def answer(
     return Counterfactuals(
         found=is_found,
         reasons=reasons[row],
-        notes=notes[row],
+        relaxations=relaxations[row],
+        notes=answers.notes[row],
         rows=row,
         donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
         classes=jury.classes,
@@ -79,23 +79,24 @@ def answer(
         _after=jury.probabilities(after),
         _decided=jury.decide(before)[row],
         _decided_after=jury.decide(after),
-        _steps=Steps.of(len(row), entry[len(still) + walks.walk], walks.feature, walks.step, jury.probabilities(walks.reached)),
+        _steps=Steps.of(
+            len(row), entry[len(still) + walks.walk], walks.feature, walks.step, jury.probabilities(walks.reached)
+        ),
         _distance=distance,
         _errors=errors,
-        _front=None if answers.front is None else _front(len(rows), walking, answers.front, positions, jury, error),
+        _front=None if answers.front is None else _front(len(rows), answers.front, positions, jury, error),
         _several=several,
     )
 
 
 def _front(
     n_rows: int,
-    walking: Ints,
     points: Points,
     positions: Ints,
     jury: Jury,
     error: Callable[[Floats], Floats] | None,
 ) -> Front:
-    counts = np.bincount(walking[points.row], minlength=n_rows)
+    counts = np.bincount(points.row, minlength=n_rows)
     errors = np.full(len(points.row), np.nan) if error is None else error(points.values)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
     return Front(

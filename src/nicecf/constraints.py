@@ -89,13 +89,13 @@ class Constraints:
         both = [one for one in self.increasing if one in self.decreasing]
         if both:
             raise OptionError(
-                f"{listed(both)} may only increase and only decrease. Name it once, or as immutable if it may not change."
+                f"{listed(both)} may only increase and only decrease. Name it once; if it may not change, as immutable."
             )
         for name in ("increasing", "decreasing", "ranges", "allowed", "forbid", "step"):
             twice = [one for one in self.immutable if one in getattr(self, name)]
             if twice:
                 raise OptionError(
-                    f"{listed(twice)} is immutable, so that {name} has nothing to say of it. Take it out of one of them."
+                    f"{listed(twice)} is immutable, so {name} has nothing to say of it. Take it out of one of them."
                 )
 
     @property
@@ -139,10 +139,12 @@ class Constraints:
         """The rules of one row, with its own bounds."""
         if not self.is_per_row:
             return self
-        ranges = {
-            one: tuple(float(np.asarray(bound)[row]) if np.ndim(bound) else bound for bound in pair)
-            for one, pair in self.ranges.items()
-        }
+        ranges = {}
+        for one, pair in self.ranges.items():
+            own = [np.asarray(bound)[row] if np.ndim(bound) else bound for bound in pair]
+            low, high = (None if bound is None or np.isnan(bound) else plain(bound) for bound in own)
+            if low is not None or high is not None:
+                ranges[one] = (low, high)
         return replace(self, ranges=ranges)
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,7 +155,7 @@ class Constraints:
             "decreasing": _plain_directions(self.decreasing),
             "ranges": {
                 one: {
-                    name: bound.tolist() if isinstance(bound, np.ndarray) else bound
+                    name: bound.tolist() if hasattr(bound, "tolist") else bound
                     for name, bound in zip(("low", "high"), pair, strict=True)
                     if bound is not None
                 }
@@ -171,16 +173,16 @@ class Constraints:
     def from_toml(cls, path: str | Path) -> Constraints:
         """Read rules from a TOML file, whose keys are the parameters of this class::
 
-            immutable = ["sex"]
-            increasing = ["age"]
-            max_changes = 3
-            groups = [["education", "education-num"]]
+        immutable = ["sex"]
+        increasing = ["age"]
+        max_changes = 3
+        groups = [["education", "education-num"]]
 
-            [ranges]
-            hours-per-week = {low = 20, high = 60}
+        [ranges]
+        hours-per-week = {low = 20, high = 60}
 
-            [forbid]
-            education = [["Masters", "Bachelors"]]
+        [forbid]
+        education = [["Masters", "Bachelors"]]
         """
         with open(path, "rb") as file:
             try:
@@ -202,7 +204,7 @@ class Constraints:
         (before > after), ``step`` and ``group`` (features with the same word belong together). Several values in a
         cell are separated by ``|``, or are a list.
 
-        >>> sheet = pd.DataFrame({"feature": ["sex", "age"], "immutable": [True, None], "direction": [None, "increasing"]})
+        >>> sheet = pd.DataFrame({"feature": ["sex", "age"], "immutable": ["yes", ""], "direction": ["", "increasing"]})
         >>> Constraints.from_frame(sheet)
         Constraints(immutable=['sex'], increasing=['age'])
         """
@@ -223,7 +225,9 @@ class Constraints:
             increasing=_of_direction(lines, "increasing"),
             decreasing=_of_direction(lines, "decreasing"),
             ranges={
-                line["feature"]: (line.get("low"), line.get("high")) for line in lines if "low" in line or "high" in line
+                line["feature"]: (line.get("low"), line.get("high"))
+                for line in lines
+                if "low" in line or "high" in line
             },
             allowed={line["feature"]: _split(line["allowed"]) for line in lines if "allowed" in line},
             max_changes=max_changes,
@@ -238,6 +242,26 @@ class Constraints:
     def __repr__(self) -> str:
         """What would make it again."""
         return f"Constraints({', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """What would have to be relaxed for a row to get a counterfactual, and what that one would be like.
+
+    ``rule``: what blocks, in words; ``action``: what to allow instead. ``constraints``: all rules of the row, with this
+    one relaxed; None where it is no constraint that blocks.
+    """
+
+    rule: str
+    action: str
+    n_changes: int
+    distance: float
+    constraints: Constraints | None
+
+    def __str__(self) -> str:
+        """``allow 'age' to increase: 3 changes, distance 0.4``."""
+        changes = "1 change" if self.n_changes == 1 else f"{self.n_changes} changes"
+        return f"{self.action}: {changes}, distance {self.distance:.2g}"
 
 
 def _names(option: str, given: Any) -> list[Feature]:
@@ -269,7 +293,9 @@ def _directions(option: str, given: Any) -> dict[Feature, tuple[Any, ...] | None
             raise OptionError(f"{option} has {order!r} for {one!r}; pass the values from low to high, as a list.")
         values = tuple(plain(value) for value in order)
         if len(values) < 2 or len(set(values)) < len(values):
-            raise OptionError(f"{option} has the order {list(values)!r} for {one!r}; it needs two different values at least.")
+            raise OptionError(
+                f"{option} has the order {list(values)!r} for {one!r}; it needs two different values at least."
+            )
         orders[plain(one)] = values
     return orders
 
@@ -347,7 +373,9 @@ def _pairs(one: Feature, pairs: Any) -> tuple[tuple[Any, Any], ...]:
             raise OptionError(f"forbid has {pair!r} for {one!r}; pass pairs (before, after).")
         before, after = (None if _is_missing(value) else plain(value) for value in pair)
         if before == after:
-            raise OptionError(f"forbid has ({before!r}, {after!r}) for {one!r}: what stays is no change, it is always allowed.")
+            raise OptionError(
+                f"forbid has ({before!r}, {after!r}) for {one!r}: what stays is no change, it is always allowed."
+            )
         read.append((before, after))
     if not read:
         raise OptionError(f"forbid names no change of {one!r}. Leave it out.")
@@ -394,7 +422,9 @@ def _one_order(one: Feature, mine: Any, theirs: Any) -> Any:
 def _one_step(one: Feature, mine: float, theirs: float) -> float:
     larger, smaller = max(mine, theirs), min(mine, theirs)
     if not np.isclose(larger / smaller, np.round(larger / smaller), rtol=1e-9, atol=0):
-        raise OptionError(f"{one!r} has two steps, {mine!r} and {theirs!r}, neither of them whole in the other. Give one.")
+        raise OptionError(
+            f"{one!r} has two steps, {mine!r} and {theirs!r}, neither of them whole in the other. Give one."
+        )
     return larger
 
 
@@ -467,7 +497,9 @@ def _transitions(line: dict[str, Any]) -> list[tuple[Any, Any]]:
         return list(line["forbid"])
     pairs = [tuple(part.strip() for part in one.split(">")) for one in line["forbid"].split("|")]
     if any(len(pair) != 2 for pair in pairs):
-        raise OptionError(f"forbid is {line['forbid']!r} for {line['feature']!r}; write before > after, with | between pairs.")
+        raise OptionError(
+            f"forbid is {line['forbid']!r} for {line['feature']!r}; write before > after, with | between pairs."
+        )
     return pairs  # type: ignore[return-value]  # pairs, as was just checked
 
 

@@ -8,7 +8,7 @@ where that decides. Only this file knows the layout.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
@@ -86,11 +86,17 @@ class Juror:
 class Jury:
     """The model that is explained, first, and all others that must agree on what is handed out.
 
-    ``min_probability``: what the class decided on must have at least, for each of them.
+    ``min_probability``: what the class decided on must have at least, for each of them. ``silent``: jurors, by their
+    number, whose outputs are there but who need not agree.
     """
 
     jurors: tuple[Juror, ...]
     min_probability: float | None = None
+    silent: frozenset[int] = frozenset()
+
+    def without(self, number: int) -> Jury:
+        """The same, but that juror need not agree."""
+        return replace(self, silent=self.silent | {number})
 
     @property
     def classes(self) -> Objects:
@@ -138,11 +144,18 @@ class Jury:
         scores = [score_towards(self.probabilities(block), wanted) for _, block in self._blocks(outputs)]
         return scores[0] if len(scores) == 1 else np.asarray(np.mean(scores, axis=0))
 
+    def confidence(self, outputs: Floats) -> Floats:
+        """What the least convinced model gives the class that it decides on."""
+        line = np.arange(len(outputs))
+        decided = [block[line, juror.rule.decide(block, self.classes)] for juror, block in self._blocks(outputs)]
+        return np.asarray(np.min(decided, axis=0))
+
     def _blocks(self, outputs: Floats) -> Iterable[tuple[Juror, Floats]]:
         at = 0
-        for juror in self.jurors:
+        for number, juror in enumerate(self.jurors):
             width = len(self.classes) + juror.rule.by_predict
-            yield juror, outputs[:, at : at + width]
+            if number not in self.silent:
+                yield juror, outputs[:, at : at + width]
             at += width
 
 

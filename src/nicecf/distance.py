@@ -2,8 +2,8 @@
 
 The distance of two rows is the sum over the features of: for numbers |a - b| / scale, for categories 0 if equal
 and 1 if not. A number column that never varies in training counts like a category. Missing against missing is 0,
-missing against a value is 1. Nothing is clipped: a row outside the training range may add more than 1. A weight, what it
-costs to change a feature, multiplies its part.
+missing against a value is 1. Nothing is clipped: a row outside the training range may add more than 1. A weight, what
+it costs to change a feature, multiplies its part.
 """
 
 from __future__ import annotations

@@ -229,28 +229,28 @@ def find_twin(model: Any, training: Training, witnesses: Witnesses) -> tuple[Twi
 
 
 def ask(
+    X: Table,
+    rows: Floats,
     schema: Schema,
     jury: Jury,
     cost: Cost,
     witnesses: Witnesses,
-    X: Table,
     target_class: Any,
-    look_ahead: Callable[[Floats, Bools], Floats] | None = None,
+    look_ahead: Callable[[Bools], Floats] | None = None,
     deadline: float | None = None,
     twin: Twin | None = None,
 ) -> Question:
-    """Read the rows to explain and score them in one call; everything that can be wrong is said before that call.
+    """Score the rows to explain, ``X`` as ``rows`` by ``schema``, in one call; what is wrong is said before that call.
 
-    ``look_ahead`` gets the rows and the classes named for each (none: any other than its own) and returns rows that
-    may be wanted next: they are scored in the same call. ``deadline`` holds for all later calls: without this one,
+    ``look_ahead`` gets the classes named for each row (none: any other than its own) and returns rows that may be
+    wanted next: they are scored in the same call. ``deadline`` holds for all later calls: without this one,
     there is no answer at all. With a ``twin``, it is asked in place of the model; NotSupported where it cannot answer.
     """
-    rows, schema = schema.encode(X)
     targets = _targets(target_class, jury.classes, len(rows))
     scorer = _scorer(jury, schema, cost, twin)
     answers = scorer(
         rows if twin else np.concatenate([rows, witnesses.values]),
-        None if look_ahead is None else lambda: look_ahead(rows, targets),
+        None if look_ahead is None else lambda: look_ahead(targets),
     )
     scorer.deadline = deadline
     if not twin:

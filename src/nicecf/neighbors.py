@@ -15,6 +15,7 @@ import numpy as np
 
 from nicecf._typing import Bools, Floats, Ints
 from nicecf.distance import Heom
+from nicecf.rules import Rules
 
 LEAF_SIZE = 512
 
@@ -83,10 +84,11 @@ class DonorIndex:
         places, distances = self.nearest_many(rows, wanted, k=1)
         return places[:, 0], distances[:, 0]
 
-    def nearest_many(self, rows: Floats, wanted: Bools, *, k: int) -> tuple[Ints, Floats]:
+    def nearest_many(self, rows: Floats, wanted: Bools, *, k: int, rules: Rules | None = None) -> tuple[Ints, Floats]:
         """For each row the ``k`` nearest donors of wanted groups, nearest first, on a tie the first in training order.
 
-        Two arrays of shape (rows, k): places in ``values`` (-1 where there are fewer donors) and distances.
+        Two arrays of shape (rows, k): places in ``values`` (-1 where there are fewer donors) and distances. With rules
+        for these rows, the distance is that to the donor as the row may take it.
         """
         found = _Nearest(len(rows), k)
         for group, leaves in enumerate(self.leaves):
@@ -96,36 +98,60 @@ class DonorIndex:
                 continue
             block = max(1, _CELLS // n_leaves)
             for at in range(0, len(asking), block):
-                self._search(leaves, rows, asking[at : at + block], found)
+                self._search(leaves, rows, asking[at : at + block], found, rules)
         return found.place, found.distance
 
     def group(self, place: Ints) -> Ints:
         """The group of donors, by their place in ``values``."""
         return np.searchsorted([leaves.starts[-1] for leaves in self.leaves], place, side="right")
 
-    def of_another_group(self, rows: Floats, place: Ints) -> Ints:
-        """For each row the nearest donor of any group but that of the donor at ``place``; none if there is none."""
-        groups = np.arange(len(self.leaves))[None, :]
-        return self.nearest(rows, (groups != self.group(place)[:, None]) & (place >= 0)[:, None])[0]
+    def distances_to(self, row: Floats, places: Ints, rules: Rules | None = None) -> Floats:
+        """The distances of one row to some donors; with rules for this row, to the donors as it may take them."""
+        distances = np.empty(len(places))
+        size = max(1, _CELLS // len(row))
+        for at in range(0, len(places), size):
+            some = slice(at, at + size)
+            distances[some] = self._distances(row[None], self.values[places[some]], np.zeros(1, dtype=np.intp), rules)[
+                0
+            ]
+        return distances
 
-    def _search(self, leaves: Leaves, rows: Floats, asking: Ints, found: _Nearest) -> None:
+    def _distances(self, rows: Floats, donors: Floats, lines: Ints, rules: Rules | None) -> Floats:
+        """The distances of some lines of rows to donors, feature by feature: shape (lines, donors)."""
+        total = np.zeros((len(lines), len(donors)))
+        may = None if rules is None or not rules.can_block else rules.may_take(lines, donors)
+        for j in range(donors.shape[1]):
+            part = self.distance.feature(j, rows[lines, j, None], donors[None, :, j])
+            total += (
+                part if may is None or rules is None or not rules.restricts[j] else np.where(may[:, :, j], part, 0.0)
+            )
+        return total
+
+    def _search(self, leaves: Leaves, rows: Floats, asking: Ints, found: _Nearest, rules: Rules | None) -> None:
         """Improve what the rows that ask have found, by the donors in these leaves."""
-        bounds = _distance_to_boxes(self.distance, rows[asking], leaves)
+        bounds = _distance_to_boxes(self.distance, rows, asking, leaves, rules)
         # The nearest boxes first: they nearly always hold a donor so close that most other boxes are too far.
         for _ in range(min(_CLOSEST_BOXES, bounds.shape[1])):
             closest = bounds.argmin(axis=1)
             is_near = bounds[np.arange(len(asking)), closest] <= found.radius(asking)
             for leaf in np.unique(closest[is_near]):
-                self._visit(leaves, leaf, leaf + 1, rows, asking[is_near & (closest == leaf)], found)
+                self._visit(leaves, leaf, leaf + 1, rows, asking[is_near & (closest == leaf)], found, rules)
             bounds[np.arange(len(asking)), closest] = np.inf
         # A box at exactly the best distance may hold an equally near donor that comes first in training.
         is_left = np.asarray((bounds <= found.radius(asking)[:, None]).any(axis=0))
         for first, last in _runs(is_left, leaves.starts, most=_CELLS_AT_ONCE // max(1, len(asking))):
             is_near = (bounds[:, first:last] <= found.radius(asking)[:, None]).any(axis=1)
-            self._visit(leaves, first, last, rows, asking[is_near], found)
+            self._visit(leaves, first, last, rows, asking[is_near], found, rules)
 
     def _visit(
-        self, leaves: Leaves, first_leaf: int, last_leaf: int, rows: Floats, asking: Ints, found: _Nearest
+        self,
+        leaves: Leaves,
+        first_leaf: int,
+        last_leaf: int,
+        rows: Floats,
+        asking: Ints,
+        found: _Nearest,
+        rules: Rules | None,
     ) -> None:
         """Compare rows with all donors in a run of leaves."""
         inside = slice(leaves.starts[first_leaf], leaves.starts[last_leaf])
@@ -134,9 +160,7 @@ class DonorIndex:
         at_once = max(1, _CELLS_AT_ONCE // max(1, len(donors)))
         for at in range(0, len(asking), at_once):
             some = asking[at : at + at_once]
-            total = np.zeros((len(some), len(donors)))
-            for j in range(donors.shape[1]):
-                total += self.distance.feature(j, rows[some, j, None], donors[None, :, j])
+            total = self._distances(rows, donors, some, rules)
             found.offer(some, total, positions, inside.start, in_training_order=in_training_order)
 
 
@@ -256,15 +280,17 @@ def _boxes(values: Floats, starts: Ints) -> Leaves:
     return Leaves(starts, low, high, has_missing, is_missing)
 
 
-def _distance_to_boxes(distance: Heom, rows: Floats, leaves: Leaves) -> Floats:
-    """A lower bound of the distance from each row to the donors of each leaf: shape (rows, leaves).
+def _distance_to_boxes(distance: Heom, rows: Floats, lines: Ints, leaves: Leaves, rules: Rules | None = None) -> Floats:
+    """A lower bound of the distance from some lines of rows to the donors of each leaf: shape (lines, leaves).
 
-    Subtraction, division, multiplication and addition round monotonically and run in the same order as the distance itself, so the
-    bound holds to the last bit.
+    Subtraction, division, multiplication and addition round monotonically and run in the same order as the distance
+    itself, so the bound holds to the last bit.
     """
-    total = np.zeros((len(rows), len(leaves.low)))
+    total = np.zeros((len(lines), len(leaves.low)))
     for j, scale in enumerate(distance.scales):
-        value = rows[:, j, None]
+        if rules is not None and rules.is_fixed[j]:
+            continue
+        value = rows[lines, j, None]
         low, high = leaves.low[None, :, j], leaves.high[None, :, j]
         if scale == 0.0:
             part = ((value < low) | (value > high)).astype(np.float64)
@@ -276,5 +302,10 @@ def _distance_to_boxes(distance: Heom, rows: Floats, leaves: Leaves) -> Floats:
         missing = np.isnan(value)
         if missing.any():
             part = np.where(missing, np.where(leaves.has_missing[None, :, j], 0.0, 1.0), part)
-        total += part if distance.weights is None else part * distance.weights[j]
+        if distance.weights is not None:
+            part = part * distance.weights[j]
+        if rules is not None:  # a value that may not be taken adds nothing
+            takes = rules.takes_whole_box(j, lines, leaves.low[:, j], leaves.high[:, j], leaves.has_missing[:, j])
+            part = np.where(takes, part, 0.0)
+        total += part
     return total

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from nicecf import rewards
 from nicecf._typing import Floats, Table, is_number
 from nicecf.autoencoder import Autoencoder
+from nicecf.constraints import Constraints
 from nicecf.decision import check_min_probability
 from nicecf.distance import Heom, Scale
 from nicecf.exceptions import NotFittedError, OptionError, listed
@@ -22,8 +23,9 @@ from nicecf.neighbors import DonorIndex
 from nicecf.progress import Choice, check_choice
 from nicecf.result import Counterfactuals
 from nicecf.rewards import Reward
+from nicecf.rules import Rules
 from nicecf.schema import Schema
-from nicecf.search.single_changes import DonorValues
+from nicecf.search.donors import DonorSearch
 
 _MOST_SECONDS = 100 * 365.25 * 86_400
 
@@ -101,6 +103,7 @@ class NICE(BaseEstimator):
         min_probability: float | None = None,
         robust_to: Sequence[Any] = (),
         feature_weights: Any = None,
+        constraints: Constraints | None = None,
         random_state: int | None = None,
         accelerate: bool | Literal["unconfirmed"] = False,
     ) -> None:
@@ -118,6 +121,7 @@ class NICE(BaseEstimator):
         self.min_probability = min_probability
         self.robust_to = robust_to
         self.feature_weights = feature_weights
+        self.constraints = constraints
         self.random_state = random_state
         self.accelerate = accelerate
         self._check_options()
@@ -139,6 +143,8 @@ class NICE(BaseEstimator):
             min_probability=self.min_probability,
             robust_to=self.robust_to,
         )
+        if self.constraints is not None:  # for its errors: what is wrong should be said now
+            Rules.of(self.constraints, training.schema, training.values[:1], trained=training.schema, index=None)
         fitted = self._fitted_to(training)
         # Nothing is set before all is learned: a fit that fails leaves the explainer as it was.
         self._fitted = fitted
@@ -152,6 +158,7 @@ class NICE(BaseEstimator):
         X: Table,
         *,
         target_class: Any = "other",
+        constraints: Constraints | Sequence[Constraints | None] | None = None,
         n_counterfactuals: int = 1,
         time_budget: float | None = None,
         progress: Choice = None,
@@ -179,7 +186,7 @@ class NICE(BaseEstimator):
             raise NotFittedError("this NICE is not fitted yet. Call fit(X, y) with the training data first.")
         self._check_call(n_counterfactuals, time_budget, progress)
         deadline = None if time_budget is None else started + time_budget
-        return self._fitted.explain(X, target_class, n_counterfactuals, deadline, progress)
+        return self._fitted.explain(X, target_class, constraints, n_counterfactuals, deadline, progress)
 
     def _fitted_to(self, training: Training) -> Fitted:
         decisions, n_classes = training.decisions, len(training.jury.classes)
@@ -191,31 +198,36 @@ class NICE(BaseEstimator):
             seed = 0 if self.random_state is None else self.random_state
             measure_error, is_own_measure = Autoencoder.train(training.values, is_categorical, seed=seed), True
         is_donor = training.labels == decisions if self.justified else np.ones(len(decisions), dtype=bool)
+        # Rows that are put into a class, but not accepted there, follow in groups of their own.
+        is_accepted = training.jury.accepts(training.outputs, np.eye(n_classes, dtype=bool)[decisions])
+        groups = np.where(is_accepted, decisions, n_classes + decisions)
+        n_groups = n_classes if training.jury.is_alone else 2 * n_classes
         witnesses = Witnesses.of(training)
         cost = measure(training, witnesses)
         twin, twin_cost = find_twin(self.model, training, witnesses) if self.accelerate else (None, cost)
         weights = _weights(self.feature_weights, training.schema)
         distance = Heom.of(training.values, is_categorical, self.scale, weights)
         # The index takes the encoded rows over and reorders them: no one may use them after this line.
-        donors = DonorIndex.of(training.values, np.where(is_donor, decisions, -1), n_classes, distance)
-        return Fitted(
+        index = DonorIndex.of(training.values, np.where(is_donor, groups, -1), n_groups, distance)
+        fitted = Fitted(
             schema=training.schema,
-            jury=training.jury,
             cost=cost,
             twin=twin,
             twin_cost=twin_cost,
             confirms=self.accelerate != "unconfirmed",
             witnesses=witnesses,
             distance=distance,
-            donors=donors,
-            donor_values=DonorValues.of(donors) if is_thorough else None,
-            donor_outputs=training.outputs[donors.positions],
+            donors=DonorSearch(index, training.outputs[index.positions], training.jury),
             n_decided=np.bincount(decisions, minlength=n_classes),
+            constraints=self.constraints or Constraints(),
             reward=reward,
             thorough=None if not is_thorough else (str(self.optimize), self.neighbors),
             measure_error=measure_error,
             is_own_measure=is_own_measure,
         )
+        if is_thorough:
+            _ = fitted.donor_values  # now, not in the first call of explain
+        return fitted
 
     def __sklearn_clone__(self) -> Self:
         """An unfitted copy with the same options and the same fitted model: it is input, not part of NICE."""
@@ -234,6 +246,8 @@ class NICE(BaseEstimator):
         if self.accelerate not in (True, False, "unconfirmed"):
             raise OptionError(f"accelerate must be True, False or 'unconfirmed', got {self.accelerate!r}.")
         check_min_probability(self.min_probability)
+        if self.constraints is not None:
+            self._check_constraints(self.constraints)
         self._check_robust_to()
         if self.random_state is not None and (
             isinstance(self.random_state, bool)
@@ -241,6 +255,16 @@ class NICE(BaseEstimator):
             or not 0 <= self.random_state < 2**32
         ):
             raise OptionError(f"random_state must be an integer in [0, 2**32), or None, got {self.random_state!r}.")
+
+    @staticmethod
+    def _check_constraints(constraints: Any) -> None:
+        if not isinstance(constraints, Constraints):
+            raise OptionError(f"constraints must be nicecf.Constraints, or None, got {type(constraints).__name__}.")
+        if constraints.is_per_row:
+            raise OptionError(
+                "constraints of the explainer cannot have a bound for each row: the rows are not known yet. Pass them "
+                "to explain(X, constraints=...)."
+            )
 
     def _check_robust_to(self) -> None:
         if not isinstance(self.robust_to, (list, tuple)):
@@ -327,8 +351,8 @@ def _weights(feature_weights: Any, schema: Schema) -> Floats | None:
     for position, weight in given:
         if not (is_number(weight) and 0 < weight < 1e100):
             raise OptionError(
-                f"feature_weights has {weight!r} for {schema.names[position]!r}; a weight is a number above 0: how much "
-                "it costs to change the feature, 1 by default."
+                f"feature_weights has {weight!r} for {schema.names[position]!r}; a weight is a number above 0: what it "
+                "costs to change the feature, 1 by default."
             )
         weights[position] = weight
     return weights

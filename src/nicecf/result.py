@@ -13,6 +13,7 @@ import pandas as pd
 
 from nicecf import words
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
+from nicecf.constraints import Relaxation
 from nicecf.distance import Heom
 from nicecf.exceptions import OptionError
 from nicecf.long_tables import Front, Steps
@@ -43,7 +44,8 @@ class Change:
 class Counterfactuals:
     """The answer of ``explain``: a counterfactual, or the reason why there is none, for each row.
 
-    ``found``: whether there is one. ``reasons``: why not, in words; None where found. ``notes``: where less was done
+    ``found``: whether there is one. ``reasons``: why not, in words; None where found. ``relaxations``: which rule to
+    relax then, a :class:`nicecf.Relaxation`, where that alone would help. ``notes``: where less was done
     than asked for, in words; else None. ``donors``: the position of the donor in the training data; missing where none
     was needed or found. ``rows``: the position of the row that each belongs to; with ``n_counterfactuals`` above 1,
     and in :meth:`pareto`, a row may have several. ``model_calls`` and ``model_rows``: what the ``explain`` call asked
@@ -54,6 +56,7 @@ class Counterfactuals:
 
     found: Bools
     reasons: Objects
+    relaxations: Objects
     notes: Objects
     rows: Ints
     donors: pd.arrays.IntegerArray
@@ -112,6 +115,7 @@ class Counterfactuals:
             self,
             found=self.found[rows],
             reasons=self.reasons[rows],
+            relaxations=self.relaxations[rows],
             notes=self.notes[rows],
             rows=self.rows[rows],
             donors=self.donors[rows],
@@ -311,6 +315,12 @@ class Counterfactual:
         """Why there is none, in words."""
         reason: str | None = self._batch.reasons[0]
         return reason
+
+    @property
+    def relaxation(self) -> Relaxation | None:
+        """Which rule to relax for there to be one, if one is enough."""
+        relaxation: Relaxation | None = self._batch.relaxations[0]
+        return relaxation
 
     @property
     def note(self) -> str | None:

@@ -231,9 +231,7 @@ def _position(one: object, names: list[Hashable], option: str) -> int:
         return one % len(names)
     close = get_close_matches(str(one), [str(name) for name in names], n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise OptionError(
-        f"{option} names {one!r}, which is not a column of X; its columns are {listed(names)}.{hint}"
-    )
+    raise OptionError(f"{option} names {one!r}, which is not a column of X; its columns are {listed(names)}.{hint}")
 
 
 def _fit_categories(container: Container, cells: Cells, name: Hashable) -> tuple[Column, Floats]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
 
 import numpy as np
 
-from nicecf._typing import Floats, Ints, Objects
+from nicecf._typing import Bools, Floats, Ints, Objects
 from nicecf.search.greedy import Walks
 
 
@@ -24,8 +25,9 @@ class Points:
 class Answers:
     """What was found for some rows.
 
-    ``points`` are ordered by row, the best of each first, and ``walks`` has the steps to each. ``notes`` says for each
-    row in words where less was done than asked for, or is None. ``front``: what nothing beats, if that is known.
+    ``points`` are ordered by row, the best of each first, and ``walks`` has the steps to each; a row without any has
+    none. ``notes`` says for each row in words where less was done than asked for, or is None. ``front``: what nothing
+    beats, if that is known.
     """
 
     points: Points
@@ -45,9 +47,49 @@ class Answers:
         front = None if self.front is None else replace(self.front, outputs=outputs[n:])
         return replace(self, points=replace(self.points, outputs=outputs[:n]), front=front)
 
+    def of_rows(self, lines: Ints, n_rows: int) -> Answers:
+        """The same, the rows being some lines of a longer table."""
+        notes = np.full(n_rows, None, dtype=object)
+        notes[lines] = self.notes
+        points = replace(self.points, row=lines[self.points.row])
+        front = None if self.front is None else replace(self.front, row=lines[self.front.row])
+        return replace(self, points=points, notes=notes, front=front)
 
-def one_for_each(donors: Ints, walks: Walks) -> Answers:
-    """The paper's answers: one walk for each row."""
+
+def one_for_each(donors: Ints, walks: Walks, is_kept: Bools) -> Answers:
+    """The paper's answers: one walk for each row, but for those that are not kept."""
     notes = np.full(len(donors), None, dtype=object)
-    notes[walks.is_cut] = "time_budget was used up before the walk ended: this is the donor itself"
-    return Answers(Points(np.arange(len(donors)), donors, walks.values, walks.outputs), walks, notes)
+    notes[walks.is_cut & is_kept] = "time_budget was used up before the walk ended: this is the donor itself"
+    kept = np.flatnonzero(is_kept)
+    points = Points(kept, donors[kept], walks.values[kept], walks.outputs[kept])
+    return Answers(points, walks.take(kept), notes)
+
+
+def joined(parts: list[Answers]) -> Answers:
+    """Answers for different rows of one table, as one. Ordered by row again."""
+    points = _concatenated([part.points for part in parts])
+    starts = np.cumsum([0, *(len(part.points.row) for part in parts)])
+    walks = _concatenated(
+        [replace(part.walks, walk=part.walks.walk + start) for part, start in zip(parts, starts, strict=False)]
+    )
+    notes = parts[0].notes.copy()
+    for part in parts[1:]:
+        notes = np.where(part.notes == None, notes, part.notes)  # noqa: E711  # element by element
+    order = np.argsort(points.row, kind="stable")
+    fronts = [part.front for part in parts if part.front is not None]
+    front = _concatenated(fronts) if fronts else None
+    if front is not None:
+        front = _taken(front, np.argsort(front.row, kind="stable"))
+    return Answers(_taken(points, order), walks.take(order), notes, front)
+
+
+T = TypeVar("T", Points, Walks)
+
+
+def _concatenated(parts: list[T]) -> T:
+    names = [field.name for field in fields(parts[0])]
+    return type(parts[0])(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _taken(points: Points, places: Ints) -> Points:
+    return Points(*(getattr(points, field.name)[places] for field in fields(Points)))

@@ -1,13 +1,205 @@
-"""Which donor each row walks to: settled once the row's class is known, guessed before where that saves a call."""
+"""Which donor each row walks to: the nearest one that counts, as the row may take it.
+
+Without rules a donor counts because the model put it into its class at ``fit``, and nothing is asked. With rules, a row
+sees a donor through them: what it may not take is its own. Such a view is a new row, and the model is asked about it.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from nicecf._typing import Bools, Floats, Ints
+from nicecf.classifier import CELLS_PER_CALL
+from nicecf.decision import Jury
 from nicecf.neighbors import DonorIndex
+from nicecf.rules import Rules
 from nicecf.schema import differs
+from nicecf.scorer import OutOfTime
+from nicecf.search.groups import Groups
 from nicecf.search.lookahead import hybrids_ahead
+
+# Donors that are tried together for all rows, one after the other; then all others, row by row, in growing parts.
+_TRIED_TOGETHER = (1, 32)
+_FIRST_PART = 64
+
+Score = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Seekers:
+    """Rows in search of a counterfactual: what the models say of them, the classes wanted, the rules they are under."""
+
+    rows: Floats
+    outputs: Floats
+    wanted: Bools
+    rules: Rules | None
+
+    def take(self, lines: Ints | Bools) -> Seekers:
+        """Some of them."""
+        rules = None if self.rules is None else self.rules.take(np.arange(len(self.rows))[lines])
+        return Seekers(self.rows[lines], self.outputs[lines], self.wanted[lines], rules)
+
+    @property
+    def groups(self) -> Groups:
+        """Which features move together."""
+        return Groups() if self.rules is None else Groups(self.rules.groups)
+
+    def keep_to_limit(self, lines: Ints, values: Floats) -> Bools:
+        """Whether values for some of the rows change no more features than are allowed to change."""
+        if self.rules is None or self.rules.max_changes is None:
+            return np.ones(len(lines), dtype=bool)
+        return differs(self.rows[lines], values).sum(axis=1) <= self.rules.max_changes
+
+
+@dataclass(frozen=True, eq=False)
+class Donors:
+    """One donor for each of some rows: its place in the index (-1: none), its values and outputs as the row sees it.
+
+    ``is_cut``: where time was up before all donors were tried.
+    """
+
+    place: Ints
+    values: Floats
+    outputs: Floats
+    is_cut: Bools
+
+    def take(self, lines: Ints | Bools) -> Donors:
+        """Those of some rows."""
+        return Donors(self.place[lines], self.values[lines], self.outputs[lines], self.is_cut[lines])
+
+
+@dataclass(frozen=True, eq=False)
+class DonorSearch:
+    """The donors of a fitted explainer, with what all models said of them at ``fit``.
+
+    The index has a group for each class, of the training rows that are accepted in it; there may be as many groups
+    again for the rows that the model puts into a class, but that are not accepted there (see `Jury.accepts`).
+    """
+
+    index: DonorIndex
+    outputs: Floats
+    jury: Jury
+
+    def in_target(self, wanted: Bools) -> Bools:
+        """The groups whose rows are accepted in a wanted class as they are."""
+        more = len(self.index.leaves) - wanted.shape[1]
+        return np.concatenate([wanted, np.zeros((len(wanted), more), dtype=bool)], axis=1)
+
+    def nearest(self, seekers: Seekers, score: Score, *, is_limited: bool = False, most: int | None = None) -> Donors:
+        """The nearest donor that is accepted as each row may take it; in the end, all training rows are tried.
+
+        Those in a wanted class come first, then all others: put through the rules, they may be accepted too.
+        ``is_limited``: only donors that keep to the largest number of changes. ``most``: try no more than so many.
+        """
+        search = _Search(self, seekers, score, is_limited)
+        try:
+            search.run(most)
+        except OutOfTime:
+            search.is_cut[search.place < 0] = True
+        return Donors(search.place, search.values, search.reached, search.is_cut)
+
+    def places(self, groups: Bools) -> Ints:
+        """The places of all donors of some groups."""
+        bounds = [
+            (leaves.starts[0], leaves.starts[-1])
+            for leaves, is_wanted in zip(self.index.leaves, groups, strict=True)
+            if is_wanted
+        ]
+        return np.concatenate([np.empty(0, dtype=np.intp), *(np.arange(first, last) for first, last in bounds)])
+
+
+class _Search:
+    """The search of some rows for their nearest accepted donors."""
+
+    def __init__(self, donors: DonorSearch, seekers: Seekers, score: Score, is_limited: bool) -> None:
+        self._donors = donors
+        self._rows = rows = seekers.rows
+        self._wanted = seekers.wanted
+        self._rules = seekers.rules
+        self._score = score
+        self._most_changes = seekers.rules.max_changes if seekers.rules is not None and is_limited else None
+        self.place = np.full(len(rows), -1, dtype=np.intp)
+        self.values = rows.copy()
+        self.reached = np.full((len(rows), donors.jury.width), np.nan)
+        self.is_cut = np.zeros(len(rows), dtype=bool)
+
+    def run(self, most: int | None) -> None:
+        index, rules = self._donors.index, self._rules
+        in_target = self._donors.in_target(self._wanted)
+        for k in _TRIED_TOGETHER:
+            left = np.flatnonzero(self.place < 0)
+            if not len(left):
+                return
+            rules_left = None if rules is None else rules.take(left)
+            places, _ = index.nearest_many(
+                self._rows[left], in_target[left], k=min(k, max(1, len(index.values))), rules=rules_left
+            )
+            lines = np.repeat(left, places.shape[1])
+            self._offer(lines[places.ravel() >= 0], places.ravel()[places.ravel() >= 0])
+            if rules is None:
+                break  # the nearest donor is accepted as it is, unless there is none
+        left = np.flatnonzero(self.place < 0)
+        block = max(1, CELLS_PER_CALL // max(1, len(index.values)))
+        for at in range(0, len(left), block):
+            some = left[at : at + block]
+            self._try_all([self._in_order(line, in_target[line], most) for line in some.tolist()], some)
+
+    def _in_order(self, line: int, in_target: Bools, most: int | None) -> Ints:
+        """All training rows, nearest first: those in the target, then all others, which may be accepted as well."""
+        index, jury = self._donors.index, self._donors.jury
+        rules = None if self._rules is None else self._rules.take(np.array([line]))
+        has_several_views = (rules is not None and rules.can_block) or not jury.is_alone
+        orders = []
+        for groups in (in_target, ~in_target) if has_several_views else (in_target,):
+            places = self._donors.places(groups)
+            if rules is None:
+                places = places[jury.accepts(self._donors.outputs[places], self._wanted[line])]
+            distances = index.distances_to(self._rows[line], places, rules)
+            orders.append(places[np.lexsort((index.positions[places], distances))][:most])
+        return np.concatenate(orders)
+
+    def _try_all(self, orders: list[Ints], lines: Ints) -> None:
+        """Try the donors of some rows in their order, the rows side by side, in growing parts."""
+        at, size = 0, _FIRST_PART
+        # Ends: every turn takes off a part of the donors of all rows.
+        while True:
+            parts = [
+                (line, order[at : at + size])
+                for line, order in zip(lines.tolist(), orders, strict=True)
+                if self.place[line] < 0 and at < len(order)
+            ]
+            if not parts:
+                return
+            self._offer(
+                np.repeat([line for line, _ in parts], [len(some) for _, some in parts]),
+                np.concatenate([some for _, some in parts]),
+            )
+            most_rows = max(1, CELLS_PER_CALL // self._rows.shape[1])
+            at, size = at + size, max(1, min(4 * size, most_rows // len(parts)))
+
+    def _offer(self, lines: Ints, places: Ints) -> None:
+        """Take, for each row, the first of some donors that is accepted; those of one row are next to each other."""
+        donors, rules = self._donors, self._rules
+        as_they_are = donors.index.values[places]
+        values = as_they_are if rules is None else rules.project(lines, as_they_are)
+        outputs = donors.outputs[places]
+        is_open = np.ones(len(places), dtype=bool)
+        if rules is not None:
+            changes = differs(self._rows[lines], values).sum(axis=1)
+            is_open = (changes > 0) & (changes <= (self._most_changes or changes))
+            is_new = is_open & differs(values, as_they_are).any(axis=1)
+            if is_new.any():
+                outputs[is_new] = self._score(values[is_new])
+        is_accepted = is_open & donors.jury.accepts(outputs, self._wanted[lines])
+        at = np.flatnonzero(is_accepted)
+        line, first = np.unique(lines[at], return_index=True)
+        chosen = at[first]
+        self.place[line] = places[chosen]
+        self.values[line] = values[chosen]
+        self.reached[line] = outputs[chosen]
 
 
 class DonorChoice:
@@ -17,33 +209,57 @@ class DonorChoice:
     donors that a row can turn out to have are scored together with the row itself.
     """
 
-    def __init__(self, index: DonorIndex, *, budget: int) -> None:
-        self._index = index
+    def __init__(self, donors: DonorSearch, *, budget: int) -> None:
+        self._donors = donors
         self._budget = budget
         self._guess: tuple[Ints, Ints] | None = None
 
-    def look_ahead(self, rows: Floats, targets: Bools) -> Floats:
+    def look_ahead(self, rows: Floats, targets: Bools, rules: Rules | None) -> Floats:
         """Hybrids that may be wanted, before the classes of the rows are known; ``targets`` as named, or none.
 
         The donor is the nearest one in a named target. Without one it is the nearest of all, or, should the row be of
-        that donor's class, the nearest of another class: there is no third possibility.
+        that donor's class, the nearest of another class: there is no third possibility, but for rules that block it.
         """
         if 2 * len(rows) > self._budget:
             return rows[:0]
+        index = self._donors.index
         is_named = np.asarray(targets.any(axis=1))
-        first, _ = self._index.nearest(rows, targets | ~is_named[:, None])
-        second = self._index.of_another_group(rows, np.where(is_named, -1, first))
+        any_class = targets | ~is_named[:, None]
+        first = index.nearest_many(rows, self._donors.in_target(any_class), k=1, rules=rules)[0][:, 0]
+        group = np.where(is_named | (first < 0), -1, index.group(first))
+        other = (np.arange(targets.shape[1]) != group[:, None]) & (group >= 0)[:, None]
+        second = index.nearest_many(rows, self._donors.in_target(other), k=1, rules=rules)[0][:, 0]
         self._guess = first, second
         row, donor = np.tile(np.arange(len(rows)), 2), np.concatenate(self._guess)
-        starts, ends = rows[row[donor >= 0]], self._index.values[donor[donor >= 0]]
-        return hybrids_ahead(starts, ends, differs(starts, ends), budget=self._budget)
+        row, donor = row[donor >= 0], donor[donor >= 0]
+        starts, ends = rows[row], index.values[donor]
+        if rules is None:
+            return hybrids_ahead(starts, ends, differs(starts, ends), budget=self._budget)
+        groups, ends = Groups(rules.groups), rules.project(row, ends)
+        left = groups.first(differs(starts, ends))
+        hybrids = hybrids_ahead(starts, ends, left, budget=self._budget - len(ends), groups=groups)
+        return np.concatenate([ends, hybrids])
 
-    def settle(self, rows: Floats, wanted: Bools, is_asked: Bools) -> Ints:
-        """The place of each row's donor in the index; -1 where there is none or none is asked for."""
-        donors = np.full(len(rows), -1, dtype=np.intp)
-        if self._guess is None:
-            donors[is_asked] = self._index.nearest(rows[is_asked], wanted[is_asked])[0]
-            return donors
-        first, second = self._guess
-        is_first = wanted[np.arange(len(rows)), self._index.group(first)]
-        return np.where(is_asked, np.where(is_first, first, second), donors)
+    def settle(self, seekers: Seekers, is_asked: Bools, score: Score) -> Donors:
+        """The donor of each row that is asked for."""
+        n_rows = len(seekers.rows)
+        place = np.full(n_rows, -1, dtype=np.intp)
+        values, outputs = seekers.rows.copy(), np.full((n_rows, self._donors.jury.width), np.nan)
+        is_cut = np.zeros(n_rows, dtype=bool)
+        if seekers.rules is None and self._guess is not None:
+            first, second = self._guess
+            is_first = seekers.wanted[np.arange(n_rows), self._donors.index.group(first)]
+            place = np.where(is_asked, np.where(is_first, first, second), place)
+            is_known = place >= 0
+            values[is_known] = self._donors.index.values[place[is_known]]
+            outputs[is_known] = self._donors.outputs[place[is_known]]
+        left = np.flatnonzero(is_asked & (place < 0))
+        if len(left):
+            found = self._donors.nearest(seekers.take(left), score)
+            place[left], values[left], outputs[left], is_cut[left] = (
+                found.place,
+                found.values,
+                found.outputs,
+                found.is_cut,
+            )
+        return Donors(place, values, outputs, is_cut)

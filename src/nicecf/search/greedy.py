@@ -15,7 +15,10 @@ from nicecf.distance import Heom
 from nicecf.rewards import Round
 from nicecf.schema import differs
 from nicecf.scorer import OutOfTime, Scorer
+from nicecf.search.groups import Groups
 from nicecf.search.lookahead import hybrids_ahead
+
+_NO_GROUPS = Groups()
 
 RowFunction = Callable[[Floats], Floats]
 
@@ -37,6 +40,21 @@ class Walks:
     reached: Floats
     is_cut: Bools
 
+    def take(self, walks: Ints) -> Walks:
+        """Some of the walks, in the order asked for."""
+        number = np.full(len(self.values), -1)
+        number[walks] = np.arange(len(walks))
+        kept = np.flatnonzero(number[self.walk] >= 0)
+        return Walks(
+            self.values[walks],
+            self.outputs[walks],
+            number[self.walk[kept]],
+            self.feature[kept],
+            self.step[kept],
+            self.reached[kept],
+            self.is_cut[walks],
+        )
+
 
 def jump(rows: Floats, donors: Floats, donor_outputs: Floats) -> Walks:
     """The paper's NICE(none): all of the donor's values at once, in one step."""
@@ -57,6 +75,7 @@ def walk_greedily(
     reward: Callable[[Round], Floats] | None,
     distance: Heom,
     error: RowFunction | None = None,
+    groups: Groups = _NO_GROUPS,
     to_the_end: bool = False,
     report: Callable[[int], None] = lambda n_arrived: None,
 ) -> Walks:
@@ -68,8 +87,8 @@ def walk_greedily(
     hybrids of later rounds along.
 
     Without a reward it is NICE(none): a jump to the donor. ``error`` is asked for by rewards that need it only.
-    ``to_the_end`` walks on to the donor in any case. When time is up, walks that have not arrived jump to the donor.
-    ``report`` is told how many have arrived.
+    Features of one of the ``groups`` are swapped in one step. ``to_the_end`` walks on to the donor in any case. When
+    time is up, walks that have not arrived jump to the donor. ``report`` is told how many have arrived.
     """
     if reward is None:
         return jump(rows, donors, donor_outputs)
@@ -78,14 +97,17 @@ def walk_greedily(
     current = rows.copy()
     outputs = row_outputs.copy()
     scores = jury.scores(outputs, wanted)
-    parts = distance.features(rows, donors)
+    parts = groups.summed(distance.features(rows, donors))
     gone = np.zeros(len(rows))
     errors = None if error is None else error(rows)
-    left = differs(rows, donors)
+    unlike = differs(rows, donors)
+    left = groups.first(unlike)
     steps: list[tuple[Ints, Ints, Floats]] = []
 
     def look_ahead() -> Floats:
-        return hybrids_ahead(current[active], donors[active], left[active], budget=score.cost.rows_worth_a_call)
+        return hybrids_ahead(
+            current[active], donors[active], left[active], budget=score.cost.rows_worth_a_call, groups=groups
+        )
 
     active = np.flatnonzero(left.any(axis=1))
     while len(active):
@@ -98,7 +120,7 @@ def walk_greedily(
         try:
             for some in _chunks(len(walk), current.shape[1]):
                 hybrids = current[walk[some]]
-                hybrids[np.arange(len(hybrids)), feature[some]] = donors[walk[some], feature[some]]
+                groups.swap(hybrids, donors[walk[some]], feature[some])
                 if is_hybrid[some].any():
                     reached[some][is_hybrid[some]] = score(hybrids[is_hybrid[some]], look_ahead)
                 if error:
@@ -120,14 +142,17 @@ def walk_greedily(
         best = _best_of_each_walk(walk, rewards.checked(reward, round))
 
         moved, swapped = walk[best], feature[best]
-        current[moved, swapped] = donors[moved, swapped]
+        hybrid = current[moved]
+        groups.swap(hybrid, donors[moved], swapped)
+        current[moved] = hybrid
         left[moved, swapped] = False
         outputs[moved] = reached[best]
         scores[moved] = reached_score[best]
         gone[moved] += step_distance[best]
         if errors is not None:
             errors[moved] = reached_error[best]
-        steps.append((moved, swapped, reached[best]))
+        line, features = np.nonzero(groups.moving(swapped, unlike[moved]))
+        steps.append((moved[line], features, reached[best][line]))
         has_arrived = jury.accepts(outputs[moved], wanted[moved]) & (not to_the_end)
         active = moved[~has_arrived & left[moved].any(axis=1)]
         report(len(rows) - len(active))

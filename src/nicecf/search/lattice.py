@@ -12,7 +12,10 @@ import numpy.typing as npt
 from nicecf._typing import Bools, Floats, Ints
 from nicecf.distance import Heom
 from nicecf.schema import differs
+from nicecf.search.groups import Groups
 from nicecf.search.lookahead import subsets_up_to
+
+_NO_GROUPS = Groups()
 
 Keys = npt.NDArray[np.uint64]
 
@@ -68,15 +71,26 @@ class Lattices:
     """All hybrids between one row and its donors.
 
     The first ``n_near`` donors are the nearest ones, nearest first; others may follow, of which single values are used.
-    ``sizes`` are the numbers of features in which the nearest ones differ from the row.
+    ``sizes`` are the numbers of steps from the row to the nearest ones: one for each feature that differs, or group.
     """
 
-    def __init__(self, row: Floats, donors: Floats, distance: Heom, *, n_near: int, width: int) -> None:
+    def __init__(
+        self,
+        row: Floats,
+        donors: Floats,
+        distance: Heom,
+        *,
+        n_near: int,
+        width: int,
+        groups: Groups = _NO_GROUPS,
+    ) -> None:
         self.row = row
         self.donors = donors
         self.n_near = n_near
         self.differs = differs(donors, row[None])
-        self.sizes = self.differs[:n_near].sum(axis=1)
+        self._groups = groups
+        self._steps = groups.first(self.differs)
+        self.sizes = self._steps[:n_near].sum(axis=1)
         self._parts = distance.features(np.broadcast_to(row, donors.shape), donors)
         self._keys = _keys(donors)
         self._width = width
@@ -84,6 +98,7 @@ class Lattices:
     def hybrids(self, donor: Ints, swapped: Bools) -> Hybrids:
         """Hybrids with their number of changes and their distance from the row."""
         n = len(donor)
+        swapped = self._groups.closed(swapped, self.differs[donor])
         distances, keys = np.zeros(n), np.zeros(n, dtype=np.uint64)
         # Feature by feature, as the distance itself is summed: equal to it to the last bit.
         for j in np.flatnonzero(swapped.any(axis=0)):
@@ -117,16 +132,16 @@ class Lattices:
         for donor, most in zip(donors, changes, strict=True):
             subsets = subsets_up_to(int(self.sizes[donor]), int(most))
             parts.append(np.zeros((len(subsets), len(self.row)), dtype=bool))
-            parts[-1][:, self.differs[donor]] = subsets
+            parts[-1][:, self._steps[donor]] = subsets
         return self.hybrids(np.repeat(donors, [len(part) for part in parts[1:]]), np.concatenate(parts))
 
     def further(self, hybrids: Hybrids) -> Hybrids:
         """All hybrids that are one more swap away."""
-        return self._one_away(hybrids, self.differs[hybrids.donor] & ~hybrids.swapped)
+        return self._one_away(hybrids, self._steps[hybrids.donor] & ~hybrids.swapped)
 
     def around(self, hybrids: Hybrids) -> Hybrids:
         """All hybrids that are close: one swap more or less, a shorter swap for another, the same swaps elsewhere."""
-        one_away = self._one_away(hybrids, self.differs[hybrids.donor])
+        one_away = self._one_away(hybrids, self._steps[hybrids.donor])
         return joined([one_away, self._exchanged(hybrids), self._elsewhere(hybrids)])
 
     def n_around(self, hybrids: Hybrids) -> float:
@@ -136,24 +151,22 @@ class Lattices:
 
     def _one_away(self, hybrids: Hybrids, where: Bools) -> Hybrids:
         at, feature = np.nonzero(where)
-        swapped = hybrids.swapped[at]
-        swapped[np.arange(len(at)), feature] ^= True
-        return self.hybrids(hybrids.donor[at], swapped)
+        donor = hybrids.donor[at]
+        return self.hybrids(donor, hybrids.swapped[at] ^ self._groups.moving(feature, self.differs[donor]))
 
     def _exchanged(self, hybrids: Hybrids) -> Hybrids:
         """One swap taken back, another made that is shorter."""
-        at, back = np.nonzero(hybrids.swapped)
+        at, back = np.nonzero(hybrids.swapped & self._steps[hybrids.donor])
         donor, swapped = hybrids.donor[at], hybrids.swapped[at]
         is_shorter = self._parts[donor] < self._parts[donor, back][:, None]
-        line, forth = np.nonzero(self.differs[donor] & ~swapped & is_shorter)
+        line, forth = np.nonzero(self._steps[donor] & ~swapped & is_shorter)
         if len(line) > _MOST_EXCHANGES:
             saved = self._parts[donor[line], back[line]] - self._parts[donor[line], forth]
             most = np.sort(np.argsort(-saved, kind="stable")[:_MOST_EXCHANGES])
             line, forth = line[most], forth[most]
-        swapped = swapped[line]
-        swapped[np.arange(len(line)), back[line]] = False
-        swapped[np.arange(len(line)), forth] = True
-        return self.hybrids(donor[line], swapped)
+        unlike = self.differs[donor[line]]
+        swapped = swapped[line] & ~self._groups.moving(back[line], unlike)
+        return self.hybrids(donor[line], swapped | self._groups.moving(forth, unlike))
 
     def _elsewhere(self, hybrids: Hybrids) -> Hybrids:
         """The same features swapped, but for the values of the nearest donors."""

@@ -13,13 +13,17 @@ from math import comb
 import numpy as np
 
 from nicecf._typing import Bools, Floats, Ints
+from nicecf.schema import differs
+from nicecf.search.groups import Groups
+
+_NO_GROUPS = Groups()
 
 
-def hybrids_ahead(current: Floats, donors: Floats, left: Bools, *, budget: int) -> Floats:
+def hybrids_ahead(current: Floats, donors: Floats, left: Bools, *, budget: int, groups: Groups = _NO_GROUPS) -> Floats:
     """Hybrids between paired rows, all with one swap before any with two, at most ``budget`` in all.
 
-    ``left`` marks the features in which they still differ. The donor itself is left out: it was scored at ``fit``.
-    Each pair gets an equal share, and only whole rounds: half a round saves no call.
+    ``left`` marks the features in which they still differ (of a group, the first). The donor itself is left out: it is
+    known. Each pair gets an equal share, and only whole rounds: half a round saves no call.
     """
     parts = [np.empty((0, current.shape[1]))]
     share = budget // max(1, len(current))
@@ -27,14 +31,14 @@ def hybrids_ahead(current: Floats, donors: Floats, left: Bools, *, budget: int) 
         return parts[0]
     for row, donor, features in zip(current, donors, left, strict=True):
         places = np.flatnonzero(features)
-        parts.append(_hybrids(row, donor, places, rounds_within(len(places), share)))
+        parts.append(_hybrids(row, donor, places, rounds_within(len(places), share), groups))
     return np.concatenate(parts)
 
 
-def _hybrids(row: Floats, donor: Floats, places: Ints, rounds: int) -> Floats:
+def _hybrids(row: Floats, donor: Floats, places: Ints, rounds: int, groups: Groups) -> Floats:
     swapped = np.zeros((len(subsets_up_to(len(places), rounds)), len(row)), dtype=bool)
     swapped[:, places] = subsets_up_to(len(places), rounds)
-    return np.where(swapped, donor, row)
+    return np.where(groups.closed(swapped, differs(row, donor)[None]), donor, row)
 
 
 def rounds_within(n: int, share: int) -> int:

@@ -9,13 +9,15 @@ from functools import partial
 import numpy as np
 
 from nicecf import rewards
-from nicecf._typing import Bools, Floats, Ints
+from nicecf._typing import Floats, Ints
 from nicecf.classifier import CELLS_PER_CALL
 from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.neighbors import DonorIndex
+from nicecf.schema import differs
 from nicecf.scorer import Scorer
 from nicecf.search.answers import Answers, Points
+from nicecf.search.donors import Donors, DonorSearch, Seekers
 from nicecf.search.front import Front, best_first, unlike
 from nicecf.search.greedy import Walks, walk_greedily
 from nicecf.search.lattice import Lattices, joined
@@ -37,53 +39,65 @@ class Thorough:
     fewer donors is then nothing to tell.
     """
 
-    index: DonorIndex
-    jury: Jury
+    search: DonorSearch
     donor_values: DonorValues
-    donor_outputs: Floats
     distance: Heom
     neighbors: int | None
     objective: str
     n_wanted: int
 
+    @property
+    def index(self) -> DonorIndex:
+        """All donors."""
+        return self.search.index
+
+    @property
+    def jury(self) -> Jury:
+        """The models that must agree."""
+        return self.search.jury
+
     def __call__(
         self,
-        rows: Floats,
-        row_outputs: Floats,
-        wanted: Bools,
-        nearest: Ints,
+        seekers: Seekers,
+        donors: Donors,
         *,
         score: Scorer,
         error: Callable[[Floats], Floats],
         report: Callable[[int], None],
     ) -> Answers:
-        """Search for each row; ``nearest`` are the places of their nearest donors.
+        """Search for each row; ``donors`` are their nearest accepted donors, as far as there are any.
 
-        For want of time, the answer of a row is the paper's, or the donor.
+        For want of time, the answer of a row is the paper's, or the donor. A row has none if under the rules none was
+        found.
         """
+        rows, row_outputs = seekers.rows, seekers.outputs
         walk = partial(self._walk, score=score, error=error)
+        has_donor = np.flatnonzero(donors.place >= 0)
         # Not for plausibility: the paper's walk may end at a row that is less plausible than the donor.
         reward = {"proximity": rewards.proximity, "plausibility": None}.get(self.objective, rewards.sparsity)
-        known = walk(reward, rows, row_outputs, nearest, wanted)
-        searches = self._searches(rows, row_outputs, wanted, walk, score.is_out_of_time)
+        known = walk(reward, seekers.take(has_donor), donors.take(has_donor))
+        searches = self._searches(seekers, donors, walk, score.is_out_of_time)
         nothing = Points(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), rows[:0], row_outputs[:0])
         chosen, fronts = [nothing], [nothing]
         notes = np.full(len(rows), None, dtype=object)
         at_once = max(1, CELLS_PER_CALL // (WHOLE_LATTICES * rows.shape[1]))
         done = in_lock_step(searches, score=score, error=error, at_once=at_once, is_out_of_time=score.is_out_of_time)
         is_searched = np.zeros(len(rows), dtype=bool)
-        for n_done, ((i, donors), search) in enumerate(done, 1):
+        for n_done, ((i, places), search) in enumerate(done, 1):
             is_searched[i] = True
-            order = best_first(self.objective, search.found, search.start.take(slice(0, 1)))
-            best = order[:1] if self.n_wanted == 1 else unlike(search.found, order, self.n_wanted)
-            chosen.append(_points(i, donors, search, best))
-            fronts.append(_points(i, donors, search, Front(by_features=False).of(search.found)))
-            notes[i] = self._note(search, n_found=len(best))
             report(n_done)
-        left = np.flatnonzero(~is_searched)
-        for i in left.tolist():
-            notes[i] = self._note_for_want_of_time(is_donor=reward is None or bool(known.is_cut[i]))
-        chosen.append(Points(left, nearest[left], known.values[left], known.outputs[left]))
+            if not len(search.found):
+                continue
+            objective = self.objective if len(search.start) else self.objective.replace("balanced", "sparsity")
+            order = best_first(objective, search.found, search.start.take(slice(0, 1)))
+            best = order[:1] if self.n_wanted == 1 else unlike(search.found, order, self.n_wanted)
+            chosen.append(_points(i, places, search, best))
+            fronts.append(_points(i, places, search, Front(by_features=False).of(search.found)))
+            notes[i] = self._note(search, n_found=len(best))
+        left = np.flatnonzero(~is_searched[has_donor] & seekers.keep_to_limit(has_donor, known.values))
+        for i, is_cut in zip(has_donor[left].tolist(), known.is_cut[left].tolist(), strict=True):
+            notes[i] = self._note_for_want_of_time(is_donor=reward is None or is_cut)
+        chosen.append(Points(has_donor[left], donors.place[has_donor[left]], known.values[left], known.outputs[left]))
         fronts.append(chosen[-1])
         points = _by_row(chosen)
         walks = walk_greedily(
@@ -91,76 +105,98 @@ class Thorough:
             row_outputs[points.row],
             points.values,
             points.outputs,
-            wanted[points.row],
+            seekers.wanted[points.row],
             jury=self.jury,
             score=score,
             reward=rewards.sparsity,
             distance=self.distance,
+            groups=seekers.groups,
             to_the_end=True,
         )
         return Answers(points, walks, notes, _by_row(fronts))
 
     def _searches(
-        self, rows: Floats, row_outputs: Floats, wanted: Bools, walk: Walk, is_out_of_time: Callable[[], bool]
+        self,
+        seekers: Seekers,
+        donors: Donors,
+        walk: Walk,
+        is_out_of_time: Callable[[], bool],
     ) -> Iterator[tuple[tuple[int, Ints], RowSearch]]:
         """The searches of all rows, each with the number of its row and the places of its donors.
 
         Prepared in blocks, when it is their turn: the donors of a million rows would not fit into memory.
         """
         front = Front(by_features=self.n_wanted > 1)
+        rows, wanted, rules, groups = seekers.rows, seekers.wanted, seekers.rules, seekers.groups
         k = min(self.neighbors or _NEIGHBORS, len(self.index.values))
         block = max(1, min(_BLOCK, CELLS_PER_CALL // max(k, rows.shape[1])))
         for at in range(0, len(rows), block):
             if is_out_of_time():
                 return
-            some = slice(at, at + block)
-            donors, _ = self.index.nearest_many(rows[some], wanted[some], k=k)
+            some = np.arange(at, min(at + block, len(rows)))
+            some_rules = None if rules is None else rules.take(some)
+            in_target = self.search.in_target(wanted[some])
+            nearest, _ = self.index.nearest_many(rows[some], in_target, k=k, rules=some_rules)
             # NICE(spars), the reference of "balanced", comes first; NICE(none) is the nearest donor.
+            walked = some[donors.place[some] >= 0]
             walks = [
-                walk(reward, rows[some], row_outputs[some], donors[:, 0], wanted[some])
+                walk(reward, seekers.take(walked), donors.take(walked))
                 for reward in (rewards.sparsity, rewards.proximity, rewards.plausibility)
             ]
-            scores = self.jury.scores(row_outputs[some], wanted[some])
-            for j, row in enumerate(rows[some]):
+            scores = self.jury.scores(seekers.outputs[some], wanted[some])
+            for j, i in enumerate(some.tolist()):
                 if is_out_of_time():
                     return
-                near = donors[j][donors[j] >= 0]
+                near, own = nearest[j][nearest[j] >= 0], donors.place[[i]]
+                near = np.concatenate([own[own >= 0], near[near != own]])
                 others, features = (
-                    self.donor_values.towards(row, wanted[at + j]) if self.neighbors is None else (near[:0], near[:0])
+                    self.donor_values.towards(rows[i], wanted[i]) if self.neighbors is None else (near[:0], near[:0])
                 )
                 mine = np.concatenate([near, others])
+                values = as_they_are = self.index.values[mine]
+                if rules is not None:
+                    values = rules.project(np.full(len(mine), i), as_they_are)
                 lattices = Lattices(
-                    row, self.index.values[mine], self.distance, n_near=len(near), width=self.jury.width
+                    rows[i], values, self.distance, n_near=len(near), width=self.jury.width, groups=groups
                 )
                 singles = lattices.single(len(near) + np.arange(len(others)), features)
-                paper = lattices.towards(0, np.array([each.values[j] for each in walks]))
-                paper = paper.scored(np.array([each.outputs[j] for each in walks]))
-                start = joined([paper, lattices.ends().scored(self.donor_outputs[near])])
-                yield (at + j, mine), RowSearch(lattices, start, scores[j], wanted[at + j], front, singles, self.jury)
+                outputs = self.search.outputs[near]
+                is_known = np.asarray(~differs(values, as_they_are)[: len(near)].any(axis=1))
+                start = []
+                if own[0] >= 0:
+                    at_walk = int(np.searchsorted(walked, i))
+                    paper = lattices.towards(0, np.array([each.values[at_walk] for each in walks]))
+                    start.append(paper.scored(np.array([each.outputs[at_walk] for each in walks])))
+                    outputs[0], is_known[0] = donors.outputs[i], True
+                start.append(lattices.ends().scored(outputs).take(is_known))
+                most = None if rules is None else rules.max_changes
+                yield (
+                    (i, mine),
+                    RowSearch(lattices, joined(start), scores[j], wanted[i], front, singles, self.jury, most),
+                )
 
     def _walk(
         self,
         reward: Callable[[rewards.Round], Floats] | None,
-        rows: Floats,
-        row_outputs: Floats,
-        donors: Ints,
-        wanted: Bools,
+        seekers: Seekers,
+        donors: Donors,
         *,
         score: Scorer,
         error: Callable[[Floats], Floats],
     ) -> Walks:
         """The paper's walk of each row to a donor; without a reward the donor itself."""
         return walk_greedily(
-            rows,
-            row_outputs,
-            self.index.values[donors],
-            self.donor_outputs[donors],
-            wanted,
+            seekers.rows,
+            seekers.outputs,
+            donors.values,
+            donors.outputs,
+            seekers.wanted,
             jury=self.jury,
             score=score,
             reward=reward,
             distance=self.distance,
             error=error,
+            groups=seekers.groups,
         )
 
     def _note_for_want_of_time(self, *, is_donor: bool) -> str:

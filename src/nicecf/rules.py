@@ -1,0 +1,329 @@
+"""What constraints mean for the rows of one call: which values of a donor each row may take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from nicecf._typing import Bools, Floats, Ints
+from nicecf.constraints import Constraints, Feature
+from nicecf.exceptions import OptionError, listed, plain
+from nicecf.schema import MISSING_CATEGORY, Column, Schema, differs
+
+# How far a change may be from a whole number of steps, as a share of a step: decimal fractions are not exact.
+_ROUNDING = 1e-6
+
+
+class Condition(Protocol):
+    """When one feature may change to a new value."""
+
+    def allows(self, lines: Ints, row: Floats, new: Floats) -> Bools:
+        """Whether rows may change to new values. ``row`` and ``new`` broadcast; ``lines`` tells which rows they are."""
+
+    def take(self, lines: Ints) -> Condition:
+        """The condition for some of the rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Within:
+    """Between bounds, one pair for each row; of ranks, where the order of the values is given. NaN allows nothing."""
+
+    low: Floats
+    high: Floats
+    ranks: Floats | None = None
+
+    def allows(self, lines: Ints, row: Floats, new: Floats) -> Bools:
+        value = new if self.ranks is None else self.ranks[new.astype(np.intp)]
+        shape = (len(lines),) + (1,) * (row.ndim - 1)
+        return (value >= self.low[lines].reshape(shape)) & (value <= self.high[lines].reshape(shape))
+
+    def take(self, lines: Ints) -> Within:
+        return Within(self.low[lines], self.high[lines], self.ranks)
+
+
+@dataclass(frozen=True, eq=False)
+class Among:
+    """One of some values."""
+
+    values: Floats
+
+    def allows(self, lines: Ints, row: Floats, new: Floats) -> Bools:
+        is_missing = np.isnan(new) & np.isnan(self.values).any()
+        return np.broadcast_to(np.isin(new, self.values) | is_missing, np.broadcast_shapes(row.shape, new.shape))
+
+    def take(self, lines: Ints) -> Among:
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class NotFromTo:
+    """Not from one value to another."""
+
+    before: Floats
+    after: Floats
+
+    def allows(self, lines: Ints, row: Floats, new: Floats) -> Bools:
+        is_allowed = np.ones(np.broadcast_shapes(row.shape, new.shape), dtype=bool)
+        for before, after in zip(self.before, self.after, strict=True):
+            is_allowed &= differs(row, before) | differs(new, after)
+        return is_allowed
+
+    def take(self, lines: Ints) -> NotFromTo:
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class InSteps:
+    """A whole number of steps away."""
+
+    step: float
+
+    def allows(self, lines: Ints, row: Floats, new: Floats) -> Bools:
+        steps = (new - row) / self.step
+        return np.abs(steps - np.round(steps)) <= _ROUNDING
+
+    def take(self, lines: Ints) -> InSteps:
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """The rules for some rows. What a row has may always stay.
+
+    ``is_fixed``: features that never change. ``conditions``: for each feature. ``groups``: positions of features whose
+    values are all the row's or all the donor's. Wherever ``lines`` are asked for, they are positions among the rows.
+    """
+
+    rows: Floats
+    is_fixed: Bools
+    conditions: tuple[tuple[Condition, ...], ...]
+    groups: tuple[Ints, ...] = ()
+    max_changes: int | None = None
+
+    @classmethod
+    def of(
+        cls, constraints: Constraints, schema: Schema, rows: Floats, *, trained: Schema, index: pd.Index[Any] | None
+    ) -> Rules:
+        """Read constraints for some rows; OptionError where they do not fit the table.
+
+        ``trained`` is the schema of the training table: it knows which values a donor can have. ``index`` are the
+        labels of the rows, which those of per-row bounds must equal.
+        """
+        return _Reader(schema, rows, trained, index).rules(constraints)
+
+    def take(self, lines: Ints) -> Rules:
+        """The rules for some of the rows."""
+        conditions = tuple(tuple(one.take(lines) for one in of_feature) for of_feature in self.conditions)
+        return replace(self, rows=self.rows[lines], conditions=conditions)
+
+    @cached_property
+    def restricts(self) -> Bools:
+        """Which features cannot take every value, by themselves or by what they belong together with."""
+        own = self.is_fixed | np.array([bool(of_feature) for of_feature in self.conditions])
+        restricts = own.copy()
+        for group in self.groups:
+            restricts[group] = own[group].any()
+        return restricts
+
+    @property
+    def can_block(self) -> bool:
+        """Whether some feature cannot take every value, so that a donor may be seen as another row."""
+        return bool(self.restricts.any())
+
+    def may_take(self, lines: Ints, donors: Floats) -> Bools:
+        """Which of the donors' values each row may take: shape (lines, donors, features)."""
+        shape = (len(lines), len(donors))
+        may = np.ones((*shape, self.rows.shape[1]), dtype=bool)
+        for j in np.flatnonzero(self.restricts).tolist():
+            may[:, :, j] = self._may_take(j, lines, self.rows[lines, j, None], donors[None, :, j])
+        self._join(may)
+        return may
+
+    def project(self, lines: Ints, donors: Floats) -> Floats:
+        """Donors as paired rows may take them: what a row may not take is put back to its own."""
+        rows = self.rows[lines]
+        may = np.ones(donors.shape, dtype=bool)
+        for j in np.flatnonzero(self.restricts).tolist():
+            may[:, j] = self._may_take(j, lines, rows[:, j], donors[:, j])
+        self._join(may)
+        return np.where(may, donors, rows)
+
+    def _may_take(self, j: int, lines: Ints, row: Floats, new: Floats) -> Bools:
+        stays = ~differs(row, new)
+        if self.is_fixed[j]:
+            return stays
+        may = np.ones(stays.shape, dtype=bool)
+        for condition in self.conditions[j]:
+            may &= condition.allows(lines, row, new)
+        return may | stays
+
+    def _join(self, may: Bools) -> None:
+        for group in self.groups:
+            may[..., group] = may[..., group].all(axis=-1, keepdims=True)
+
+    def takes_whole_box(self, j: int, lines: Ints, low: Floats, high: Floats, has_missing: Bools) -> Bools | bool:
+        """Whether each row may take every value between low and high: shape (lines, boxes); False if in doubt."""
+        if not self.restricts[j]:
+            return True
+        is_grouped = any(j in group for group in self.groups)
+        if (
+            self.is_fixed[j]
+            or is_grouped
+            or not all(isinstance(c, Within) and c.ranks is None for c in self.conditions[j])
+        ):
+            return False
+        may = np.broadcast_to(~has_missing[None, :], (len(lines), len(low))).copy()
+        for condition in self.conditions[j]:
+            row = self.rows[lines, j, None]
+            may &= condition.allows(lines, row, low[None, :]) & condition.allows(lines, row, high[None, :])
+        return may
+
+    def are_kept(self, lines: Ints, values: Floats, donors: Floats) -> Bools:
+        """Whether counterfactuals of rows keep every rule, one by one: nothing of the search is relied on."""
+        rows = self.rows[lines]
+        changed = differs(rows, values)
+        kept = np.asarray(~(changed & self.is_fixed).any(axis=1))
+        for group in self.groups:
+            is_like_donor = ~differs(values[:, group], donors[:, group]).any(axis=1)
+            kept &= is_like_donor | ~changed[:, group].any(axis=1)
+        for j, conditions in enumerate(self.conditions):
+            for condition in conditions:
+                kept &= condition.allows(lines, rows[:, j], values[:, j]) | ~changed[:, j]
+        if self.max_changes is not None:
+            kept &= changed.sum(axis=1) <= self.max_changes
+        return kept
+
+
+class _Reader:
+    """Reads constraints by the columns of a table."""
+
+    def __init__(self, schema: Schema, rows: Floats, trained: Schema, index: pd.Index[Any] | None) -> None:
+        self._schema = schema
+        self._rows = rows
+        self._trained = trained
+        self._index = index
+
+    def rules(self, constraints: Constraints) -> Rules:
+        n_features = len(self._schema.columns)
+        is_fixed = np.zeros(n_features, dtype=bool)
+        is_fixed[[self._at(one, "immutable") for one in constraints.immutable]] = True
+        conditions: list[list[Condition]] = [[] for _ in range(n_features)]
+        for name in ("increasing", "decreasing"):
+            for one, order in getattr(constraints, name).items():
+                conditions[self._at(one, name)].append(self._one_way(one, order, name))
+        for one, pair in constraints.ranges.items():
+            conditions[self._at(one, "ranges")].append(self._range(one, pair))
+        for one, values in constraints.allowed.items():
+            column = self._trained.columns[self._at(one, "allowed")]
+            among = np.array([_encoded(value, column, "allowed") for value in values])
+            conditions[self._at(one, "allowed")].append(Among(among))
+        for one, pairs in constraints.forbid.items():
+            column = self._schema.columns[self._at(one, "forbid")]
+            before, after = ([_encoded(pair[k], column, "forbid") for pair in pairs] for k in (0, 1))
+            conditions[self._at(one, "forbid")].append(NotFromTo(np.array(before), np.array(after)))
+        for one, step in constraints.step.items():
+            self._check_numeric(one, "step", "allowed")
+            conditions[self._at(one, "step")].append(InSteps(step))
+        return Rules(
+            self._rows,
+            is_fixed,
+            tuple(tuple(of_feature) for of_feature in conditions),
+            self._groups(constraints.groups),
+            constraints.max_changes,
+        )
+
+    def _at(self, one: Feature, option: str) -> int:
+        return self._schema.position(one, option)
+
+    def _groups(self, groups: Iterable[Iterable[Feature]]) -> tuple[Ints, ...]:
+        positions = [sorted({self._at(one, "groups") for one in group}) for group in groups]
+        return tuple(np.array(group, dtype=np.intp) for group in positions)
+
+    def _one_way(self, one: Feature, order: tuple[Any, ...] | None, name: str) -> Within:
+        j = self._at(one, name)
+        column, own, ranks = self._schema.columns[j], self._rows[:, j], None
+        if column.is_categorical:
+            if order is None:
+                raise OptionError(
+                    f"{name} names {one!r}, which is categorical, so that it has no order. Give one: {name}={{{one!r}: "
+                    f"[{listed(column.levels, limit=3)}, ...]}}, from low to high."
+                )
+            left_out = [level for level in self._trained.columns[j].levels if level not in set(order)]
+            if left_out:
+                raise OptionError(
+                    f"{name} gives an order of {one!r} that leaves out {listed(left_out)}. Name all its values."
+                )
+            ranks = _ranks(order, column, name)
+            own = ranks[own.astype(np.intp)]
+        elif order is not None:
+            raise OptionError(f"{name} gives an order for {one!r}, which is numeric: its numbers are in order already.")
+        anything = np.full(len(own), np.inf)
+        return Within(own, anything, ranks) if name == "increasing" else Within(-anything, own, ranks)
+
+    def _range(self, one: Feature, pair: tuple[Any, Any]) -> Within:
+        self._check_numeric(one, "ranges", "allowed")
+        ends = [self._bound(one, bound, otherwise) for bound, otherwise in zip(pair, (-np.inf, np.inf), strict=True)]
+        return Within(*ends)
+
+    def _bound(self, one: Feature, bound: Any, otherwise: float) -> Floats:
+        n_rows = len(self._rows)
+        if bound is None or np.ndim(bound) == 0:
+            return np.full(n_rows, otherwise if bound is None else float(bound))
+        if len(bound) != n_rows:
+            raise OptionError(
+                f"the range of {one!r} has bounds for {len(bound)} rows, but {n_rows} are to be explained. Pass one "
+                "bound for each row, or a number for all."
+            )
+        if isinstance(bound, pd.Series) and self._index is not None and not bound.index.equals(self._index):
+            raise OptionError(
+                f"the range of {one!r} has bounds whose index is not that of the rows. Put them in the order of the "
+                "rows: bounds.loc[X.index]; or pass bounds.to_numpy() if they are."
+            )
+        bounds = np.asarray(bound, dtype=np.float64)
+        return np.where(np.isnan(bounds), otherwise, bounds)
+
+    def _check_numeric(self, one: Feature, option: str, instead: str) -> None:
+        column = self._schema.columns[self._at(one, option)]
+        if column.is_categorical:
+            raise OptionError(f"{option} names {one!r}, which is categorical; use {instead} for its values.")
+
+
+def _ranks(order: tuple[Any, ...], column: Column, name: str) -> Floats:
+    """The rank of each code; the last one, of a missing value, and those of values without a rank are NaN."""
+    ranks = np.full(len(column.levels) + 1, np.nan)
+    for rank, value in enumerate(order):
+        ranks[int(_encoded(value, column, name))] = rank
+    return ranks
+
+
+def _encoded(value: Any, column: Column, option: str) -> float:
+    """A value as the float that stands for it; OptionError for a category that is not known."""
+    if value is None:
+        return MISSING_CATEGORY if column.is_categorical else float("nan")
+    if not column.is_categorical:
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise OptionError(f"{option} has {value!r} for {column.name!r}, which is numeric.") from None
+    if value in column.code_of:
+        return float(column.code_of[value])
+    # A sheet or a file has text where the table may have numbers or booleans.
+    alike = [
+        level
+        for level in column.levels
+        if not isinstance(level, str) and str(plain(level)).lower() == str(value).lower()
+    ]
+    if len(alike) == 1:
+        return float(column.code_of[alike[0]])
+    close = get_close_matches(str(value), [str(level) for level in column.levels], n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise OptionError(
+        f"{option} has {value!r} for {column.name!r}, a value that no training row has, so no counterfactual could have "
+        f"it. Its values are {listed(column.levels)}.{hint}"
+    )
