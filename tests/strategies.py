@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from nicecf import NICE
+import by_rules
+from nicecf import NICE, Constraints
 
 
 @dataclass(frozen=True)
@@ -149,3 +150,61 @@ def problems(draw, *, n_to_explain=None, missing=True):
         scale=draw(st.sampled_from(["range", "std"])),
         justified=draw(st.booleans()),
     )
+
+
+@st.composite
+def rules_for(draw, p, *, per_row=False, limit=True):
+    """Rules for a problem, by the positions of its features; values of training rows where values are named."""
+    rules = {}
+    for j, is_categorical in enumerate(p.is_categorical):
+        values = sorted({row[j] for row in p.rows if row[j] is not None})
+        kinds = ["free", "free", "immutable", "increasing", "decreasing"]
+        kinds += ["allowed", "forbid"] if values else []
+        kinds += [] if is_categorical else ["ranges", "step"]
+        kind = draw(st.sampled_from(kinds))
+        if kind == "immutable":
+            rules.setdefault("immutable", []).append(j)
+        elif kind in ("increasing", "decreasing"):
+            rules.setdefault(kind, {})[j] = by_rules.ORDER if is_categorical else None
+        elif kind == "ranges":
+            ends = draw(st.sampled_from([(None, 1.0), (0.5, None), (1.0, 2.0), (0.0, 0.0), (-2.0, 1.5)]))
+            if per_row:
+                low = [draw(st.sampled_from([None, 0.0, 0.5, 1.0])) for _ in p.to_explain]
+                ends = (low, [draw(st.sampled_from([None, 1.0, 2.0])) for _ in p.to_explain])
+            rules.setdefault("ranges", {})[j] = ends
+        elif kind == "allowed":
+            rules.setdefault("allowed", {})[j] = draw(st.lists(st.sampled_from([*values, None]), min_size=1, unique=True))
+        elif kind == "forbid" and len(values) > 1:
+            pairs = st.tuples(st.sampled_from(values), st.sampled_from(values)).filter(lambda pair: pair[0] != pair[1])
+            rules.setdefault("forbid", {})[j] = draw(st.lists(pairs, min_size=1, max_size=3, unique=True))
+        elif kind == "step":
+            rules.setdefault("step", {})[j] = draw(st.sampled_from([0.5, 1.0, 2.0]))
+    n_features = len(p.is_categorical)
+    if n_features > 1 and draw(st.booleans()):
+        rules["groups"] = [draw(st.lists(st.integers(0, n_features - 1), min_size=2, max_size=3, unique=True).map(sorted))]
+    if limit and draw(st.booleans()):
+        rules["max_changes"] = draw(st.integers(1, 3))
+    return rules
+
+
+def constraints_of(rules, p, line=None):
+    """Rules by position as Constraints by name; those of one line where bounds differ from row to row."""
+    names = p.names
+
+    def own(end):
+        return end[line] if isinstance(end, list) and line is not None else end
+
+    named = {}
+    for name, given in rules.items():
+        if name == "max_changes":
+            named[name] = given
+        elif name == "groups":
+            named[name] = [[names[j] for j in group] for group in given]
+        elif isinstance(given, dict):
+            named[name] = {names[j]: value for j, value in given.items()}
+        else:
+            named[name] = [names[j] for j in given]
+    if line is not None and "ranges" in named:
+        pairs = {one: tuple(map(own, pair)) for one, pair in named["ranges"].items()}
+        named["ranges"] = {one: pair for one, pair in pairs.items() if pair != (None, None)}
+    return Constraints(**named)

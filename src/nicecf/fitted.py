@@ -349,9 +349,9 @@ class Fitted:
         target = " or ".join(repr(plain(label)) for label in classes[wanted])
         n_rows, n_decided = int(self.n_decided.sum()), int(self.n_decided[wanted].sum())
         if best is not None:
-            each = "" if len(offers) == 1 else "each of "
-            blocking = "; ".join(one.rule for one in offers)
-            return f"no training row gives {target} under {each}these rules: {blocking}. Cheapest to relax: {best}"
+            by = "by" if len(offers) == 1 else "by each of"
+            rules = "; ".join(one.rule for one in offers)
+            return f"no training row gives {target} under the rules. Blocked {by}: {rules}. Cheapest relaxation: {best}"
         if n_decided and (part.constraints or not self.jury.is_alone) and question.scorer.is_out_of_time():
             return "time_budget was used up before all training rows were tried"
         n_donors = len(self.donors.places(self.donors.in_target(wanted[None])[0]))

@@ -96,13 +96,14 @@ def _words(rules: Constraints, name: str, about: Any) -> str:
 
 
 def _least(rule: Relaxable, rules: Constraints, found: Candidate) -> tuple[str, Constraints | None]:
-    one, without = rule.about, rule.constraints
+    one = rule.about
     if rule.name == "max_changes":
         return f"allow {found.n_changes} changes", _with(rules, max_changes=found.n_changes)
     if rule.name == "min_probability":
         return f"accept a probability of {percent(found.probability)}", None
     if rule.name == "robust_to":
         return f"leave out model {one} of robust_to", None
+    without = _without(rules, rule.name, one)
     if rule.name == "groups":
         return f"allow {_and(one)} to change apart", without
     before, after, is_numeric = found.change(one)

@@ -259,7 +259,7 @@ class _Reader:
                 raise OptionError(
                     f"{name} gives an order of {one!r} that leaves out {listed(left_out)}. Name all its values."
                 )
-            ranks = _ranks(order, column, name)
+            ranks = _ranks(order, column)
             own = ranks[own.astype(np.intp)]
         elif order is not None:
             raise OptionError(f"{name} gives an order for {one!r}, which is numeric: its numbers are in order already.")
@@ -294,11 +294,12 @@ class _Reader:
             raise OptionError(f"{option} names {one!r}, which is categorical; use {instead} for its values.")
 
 
-def _ranks(order: tuple[Any, ...], column: Column, name: str) -> Floats:
+def _ranks(order: tuple[Any, ...], column: Column) -> Floats:
     """The rank of each code; the last one, of a missing value, and those of values without a rank are NaN."""
     ranks = np.full(len(column.levels) + 1, np.nan)
     for rank, value in enumerate(order):
-        ranks[int(_encoded(value, column, name))] = rank
+        if value in column.code_of:  # an order may name values that no row has
+            ranks[column.code_of[value]] = rank
     return ranks
 
 
@@ -324,6 +325,6 @@ def _encoded(value: Any, column: Column, option: str) -> float:
     close = get_close_matches(str(value), [str(level) for level in column.levels], n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     raise OptionError(
-        f"{option} has {value!r} for {column.name!r}, a value that no training row has, so no counterfactual could have "
+        f"{option} has {value!r} for {column.name!r}, a value that no training row has: no counterfactual could have "
         f"it. Its values are {listed(column.levels)}.{hint}"
     )
