@@ -180,7 +180,8 @@ def score_towards(probabilities: Floats, wanted: Any) -> Floats:
     """
     best_wanted = np.where(wanted, probabilities, -np.inf).max(axis=1)
     best_other = np.where(wanted, -np.inf, probabilities).max(axis=1)
-    return np.asarray(best_wanted - best_other)
+    # Where every class will do, there is no other: a margin may still be asked for.
+    return np.asarray(best_wanted - np.where(np.isneginf(best_other), 0.0, best_other))
 
 
 def _predict_proba_of(model: Any) -> Callable[[Any], Any]:

@@ -354,8 +354,8 @@ class Fitted:
             return f"no training row gives {target} under the rules. Blocked {by}: {rules}. Cheapest relaxation: {best}"
         if n_decided and (part.constraints or not self.jury.is_alone) and question.scorer.is_out_of_time():
             return "time_budget was used up before all training rows were tried"
-        n_donors = len(self.donors.places(self.donors.in_target(wanted[None])[0]))
-        if n_donors:
+        n_repeated = len(self.donors.index.leaves) // len(wanted)
+        if len(self.donors.places(np.tile(wanted, n_repeated))):
             blocking = [rule.words for rule in relaxables(part.constraints, self.jury)]
             return (
                 f"no training row gives {target} under these rules, and to relax one of them is not enough: "

@@ -151,7 +151,7 @@ class _Search:
         """All training rows, nearest first: those in the target, then all others, which may be accepted as well."""
         index, jury = self._donors.index, self._donors.jury
         rules = None if self._rules is None else self._rules.take(np.array([line]))
-        has_several_views = (rules is not None and rules.can_block) or not jury.is_alone
+        has_several_views = (rules is not None and rules.can_block) or len(index.leaves) > len(jury.classes)
         orders = []
         for groups in (in_target, ~in_target) if has_several_views else (in_target,):
             places = self._donors.places(groups)
