@@ -21,7 +21,6 @@ from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
-from types import FrameType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,11 +38,15 @@ from threadpoolctl import threadpool_limits
 from common import Report, machine, markdown_table, progress, short
 from nicecf import NICE, Constraints, Counterfactuals
 
-PARTS = ("rules", "thresholds", "robust", "dice")
 MODELS = ("forest", "MLP", "boosting")
 FREE = "no rules"
 N_SINGLE = 30
 N_THOROUGH = 200
+RULES_HEAD = f"""## Rules
+
+Each level has the rules of those above it. Violations: by what nicecf handed out, counted from the frames. Without
+rules: the share of the answers without rules that break those of the level. Valid: by the model's predict. Ratios are
+to no rules; of single rows, the median over {N_SINGLE} rows, each with all levels in turn."""
 CUTOFFS = (0.05, 0.12, 0.25, 0.5, 0.75, 0.88, 0.95)
 # Cross-model robustness in the paper, percent: means over its tables, of which adult is one.
 PAPER = {
@@ -52,11 +55,14 @@ PAPER = {
 }
 N_DICE = 20
 DICE_SECONDS = 60
-DICE_INSTALL = (
-    "pip install --no-deps dice-ml raiutils tqdm jsonschema jsonschema-specifications referencing rpds-py attrs"
-)
+DICE_INSTALL = "pip install --no-deps dice-ml raiutils && pip install tqdm jsonschema"
 Explain: TypeAlias = Callable[[pd.DataFrame], pd.DataFrame]
 
+# The file, the column of the label and the value that is class 1, and the number of training rows.
+TABLES = {
+    "adult": ("adult/adult.csv.gz", "income", ">50K", 20_000),
+    "german credit": ("german_credit/german_credit.csv.gz", "credit_risk", "good", 700),
+}
 EMPLOYMENT = ["unemployed", "... < 1 year", "1 <= ... < 4 years", "4 <= ... < 7 years", "... >= 7 years"]
 # What each level adds to the one before.
 LEVELS: dict[str, dict[str, dict[str, Any]]] = {
@@ -88,29 +94,18 @@ class Task:
     levels: dict[str, dict[str, Any]]
 
     @classmethod
-    def of(cls, name: str, table: pd.DataFrame, is_one: Any, *, n_training: int, rows: int, seed: int) -> Task:
-        """Split a table. The rows explained are in an order that begins with those not trained on."""
+    def read(cls, name: str, folder: Path, *, rows: int, seed: int) -> Task:
+        """A table, split. The rows explained are in an order that begins with those not trained on."""
+        file, label, one, n_training = TABLES[name]
+        table = pd.read_csv(folder / "raw" / file, keep_default_na=False).drop(columns="fnlwgt", errors="ignore")
+        labels = (table.pop(label) == one).astype(int)
         order = np.random.default_rng(seed).permutation(len(table))
         training = order[len(order) - n_training :]
         levels: dict[str, dict[str, Any]] = {}
         rules: dict[str, Any] = {}
         for level, added in LEVELS[name].items():
             levels[level] = rules = rules | added
-        return cls(name, table.iloc[training], is_one.astype(int).iloc[training], table.iloc[order[:rows]], levels)
-
-
-def adult(folder: Path, *, rows: int, seed: int) -> Task:
-    """UCI Adult, 13 features: 20,000 training rows, and others to explain."""
-    table = pd.read_csv(folder / "raw" / "adult" / "adult.csv.gz").drop(columns="fnlwgt")
-    is_rich = table.pop("income") == ">50K"
-    return Task.of("adult", table, is_rich, n_training=20_000, rows=min(rows, len(table) - 20_000), seed=seed)
-
-
-def german(folder: Path, *, rows: int, seed: int) -> Task:
-    """German credit, 20 features: 700 training rows; all of the 1,000 are explained, the other 300 first."""
-    table = pd.read_csv(folder / "raw" / "german_credit" / "german_credit.csv.gz", keep_default_na=False)
-    is_good = table.pop("credit_risk") == "good"
-    return Task.of("german credit", table, is_good, n_training=700, rows=rows, seed=seed)
+        return cls(name, table.iloc[training], labels.iloc[training], table.iloc[order[:rows]], levels)
 
 
 @cache
@@ -202,14 +197,9 @@ def mean_distance(cfs: Counterfactuals) -> str:
 
 
 def percent(part: float, whole: int) -> str:
-    """A share; never rounded to 100 % where something is missing.
-
-    >>> percent(1, 3), percent(9999, 10000), percent(5, 5), percent(0, 0)
-    ('33.3 %', '99.9 %', '100 %', '-')
-    """
-    if not whole:
-        return "-"
-    return "100 %" if part == whole else f"{min(99.9, 100 * part / whole):.1f} %"
+    """A share; never rounded to 100 % where something is missing."""
+    share = 100 * part / whole if whole else np.nan
+    return "-" if np.isnan(share) else "100 %" if part == whole else f"{min(99.9, share):.1f} %"
 
 
 def rules_part(task: Task, report: Report) -> list[str]:
@@ -293,13 +283,10 @@ def thresholds_part(task: Task, report: Report) -> list[str]:
     for cutoff in CUTOFFS:
         progress(f"cut-off {cutoff}")
         deployed = FixedThresholdClassifier(FrozenEstimator(forest), threshold=cutoff).fit(task.X, task.y)
-        ways = (
-            (NICE(forest, decision=cutoff), partial(is_above, cutoff=cutoff)),
-            (NICE(deployed), deployed.predict),
-        )
+        by_option = (NICE(forest, decision=cutoff), partial(is_above, cutoff=cutoff))
         line = [cutoff, percent(is_above(rows, cutoff).sum(), len(rows))]
         frames = []
-        for nice, decide in ways:
+        for nice, decide in (by_option, (NICE(deployed), deployed.predict)):
             frames.append(handed_out(nice.fit(task.X, task.y).explain(rows, progress=False)))
             verdict = Verdict.of(rows, frames[-1], {}, task, decide)
             line += verdict.cells()
@@ -317,34 +304,39 @@ def thresholds_part(task: Task, report: Report) -> list[str]:
 def robust_part(task: Task, report: Report) -> list[str]:
     """One model explained and the other asked, with and without ``robust_to``; what was wrong."""
     lines, wrongs = [], []
-    rows = task.explained
-    for name, other_name in (("MLP", "forest"), ("forest", "MLP")):
-        model, other = fitted_model(name, task), fitted_model(other_name, task)
+    for name, other in (("MLP", "forest"), ("forest", "MLP")):
         for variant, in_paper in PAPER[name].items():
-            line: list[Any] = [name, variant, f"{in_paper} %"]
-            for judges in ((), (other,)):
-                where = f"{name}, {variant}, {len(judges)} models in robust_to"
-                progress(where)
-                nice = NICE(model, optimize=variant, robust_to=judges, random_state=0).fit(task.X, task.y)
-                cfs = nice.explain(rows, progress=False)
-                verdict = Verdict.of(rows, handed_out(cfs), {}, task, model.predict)
-                agrees = other.predict(verdict.after) == model.predict(verdict.after)
-                line += [percent(agrees.sum(), len(agrees)), verdict.cells()[0], mean_distance(cfs)]
-                wrongs += verdict.wrongs(where)
-                if judges:
-                    disagreed = verdict.after.index[~agrees]
-                    wrongs += [f"{where}, row {label}: the other model disagrees" for label in disagreed]
-            lines.append(line)
+            plain, wrong = robust_cells(task, name, other, variant, is_robust=False)
+            robust, more_wrong = robust_cells(task, name, other, variant, is_robust=True)
+            lines.append([name, variant, f"{in_paper} %", *plain, *robust])
+            wrongs += wrong + more_wrong
     head = ["explained", "variant", "paper", "agree", "found", "distance", "robust_to: agree", "found", "distance"]
     report.say(
-        f"## Another model must agree\n\nadult, {len(rows):,} rows; forest and MLP. Agree: counterfactuals that the "
-        "other model puts into the same class. Paper: its cross-model robustness, a mean over its tables.\n\n"
+        f"## Another model must agree\n\nadult, {len(task.explained):,} rows. Agree: counterfactuals that the other "
+        "model, forest or MLP, puts into the same class. Paper: its cross-model robustness, a mean over its tables.\n\n"
         + markdown_table(head, lines)
     )
     return wrongs
 
 
-def dice_part(task: Task, report: Report, seed: int) -> list[str]:
+def robust_cells(
+    task: Task, name: str, other_name: str, variant: Any, *, is_robust: bool
+) -> tuple[list[str], list[str]]:
+    """How many counterfactuals the other model agrees on, found, and distance; what was wrong."""
+    model, other = fitted_model(name, task), fitted_model(other_name, task)
+    where = f"{name}, {variant}, {'robust' if is_robust else 'not robust'}"
+    progress(where)
+    nice = NICE(model, optimize=variant, robust_to=[other] if is_robust else [], random_state=0).fit(task.X, task.y)
+    cfs = nice.explain(task.explained, progress=False)
+    verdict = Verdict.of(task.explained, handed_out(cfs), {}, task, model.predict)
+    after = verdict.after
+    agrees = other.predict(after) == model.predict(after) if len(after) else np.zeros(0, dtype=bool)
+    disagreed = after.index[~agrees] if is_robust else []
+    wrongs = verdict.wrongs(where) + [f"{where}, row {label}: the other model disagrees" for label in disagreed]
+    return [percent(agrees.sum(), len(agrees)), verdict.cells()[0], mean_distance(cfs)], wrongs
+
+
+def dice_part(task: Task, report: Report) -> list[str]:
     """DiCE and nicecf under the same rules, one row at a time; what was wrong with nicecf."""
     if find_spec("dice_ml") is None:
         report.say(f"## DiCE\n\nNot installed. Without what it does not need: {DICE_INSTALL}")
@@ -357,7 +349,7 @@ def dice_part(task: Task, report: Report, seed: int) -> list[str]:
     for name in ("DiCE random", "DiCE genetic", "nicecf greedy", "nicecf thorough"):
         progress(name)
         package, how = name.split()
-        explain = (dice_explainer if package == "DiCE" else nice_explainer)(how, task, forest, rules, seed)
+        explain = (dice_explainer if package == "DiCE" else nice_explainer)(how, task, forest, rules)
         after, milliseconds, failures = one_by_one(explain, rows)
         verdict = Verdict.of(rows, after, told, task, forest.predict)
         torn = broken_rules(verdict.before, after, {"groups": rules["groups"]}, task.X)
@@ -375,23 +367,22 @@ def dice_part(task: Task, report: Report, seed: int) -> list[str]:
     return wrongs
 
 
-def dice_explainer(method: str, task: Task, model: Any, rules: dict[str, Any], seed: int) -> Explain:
+def dice_explainer(method: str, task: Task, model: Any, rules: dict[str, Any]) -> Explain:
     """One row -> its counterfactual by DiCE; no row if it has none."""
     import dice_ml  # optional
 
     numbers = list(task.X.select_dtypes("number"))
     table = dice_ml.Data(dataframe=task.X.assign(label=task.y), continuous_features=numbers, outcome_name="label")
-    wrapped = dice_ml.Model(model=model, backend="sklearn")
+    explainer = dice_ml.Dice(table, dice_ml.Model(model=model, backend="sklearn"), method=method)
     free = [name for name in task.X if name not in rules["immutable"]]
     highest = task.X[numbers].max()
 
     def explain(row: pd.DataFrame) -> pd.DataFrame:
-        random.seed(seed)
-        np.random.seed(seed)  # DiCE draws from the global generators
+        random.seed(0)
+        np.random.seed(0)  # DiCE draws from the global generators
         upwards = {name: [row[name].iloc[0], max(row[name].iloc[0], highest[name])] for name in rules["increasing"]}
         ranges = {name: list(pair) for name, pair in rules["ranges"].items()}
-        # A new explainer for each row: the genetic one keeps its population.
-        found = dice_ml.Dice(table, wrapped, method=method).generate_counterfactuals(
+        found = explainer.generate_counterfactuals(
             row, total_CFs=1, desired_class="opposite", features_to_vary=free, permitted_range=ranges | upwards
         )
         answer = found.cf_examples_list[0].final_cfs_df_sparse
@@ -402,9 +393,9 @@ def dice_explainer(method: str, task: Task, model: Any, rules: dict[str, Any], s
     return explain
 
 
-def nice_explainer(search: Any, task: Task, model: Any, rules: dict[str, Any], seed: int) -> Explain:
+def nice_explainer(search: Any, task: Task, model: Any, rules: dict[str, Any]) -> Explain:
     """One row -> its counterfactual by nicecf; no row if it has none."""
-    nice = NICE(model, search=search, constraints=Constraints(**rules), random_state=seed).fit(task.X, task.y)
+    nice = NICE(model, search=search, constraints=Constraints(**rules), random_state=0).fit(task.X, task.y)
     return lambda row: handed_out(nice.explain(row, progress=False))
 
 
@@ -414,7 +405,7 @@ def one_by_one(explain: Explain, rows: pd.DataFrame) -> tuple[pd.DataFrame, list
     for i in range(len(rows)):
         start = perf_counter()
         try:
-            with silence(), time_limit(DICE_SECONDS):
+            with quietly(DICE_SECONDS):
                 answers.append(explain(rows.iloc[[i]]))
         except Exception as error:  # whatever a peer raises is its answer
             failures.append(f"{type(error).__name__}: {str(error)[:80]}".replace("|", "/").replace("\n", " "))
@@ -424,31 +415,24 @@ def one_by_one(explain: Explain, rows: pd.DataFrame) -> tuple[pd.DataFrame, list
 
 
 @contextmanager
-def silence() -> Iterator[None]:
-    """Nothing printed, no warning shown."""
-    with (
-        open(os.devnull, "w") as nowhere,
-        redirect_stdout(nowhere),
-        redirect_stderr(nowhere),
-        warnings.catch_warnings(action="ignore"),
-    ):
-        yield
+def quietly(seconds: float) -> Iterator[None]:
+    """Nothing printed, no warning shown, and TimeoutError after so many seconds."""
 
-
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """TimeoutError after so many seconds."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
+    def stop(*_: Any) -> None:
         raise TimeoutError(f"not done in {seconds:g} s")
 
     usual = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield
+        with open(os.devnull, "w") as out, redirect_stdout(out), redirect_stderr(out), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, usual)
+
+
+PARTS = {"thresholds": thresholds_part, "robust": robust_part, "dice": dice_part}
 
 
 def main() -> int:
@@ -457,14 +441,17 @@ def main() -> int:
     parser.add_argument("--data", help="folder with raw/adult and raw/german_credit; default: NICECF_DATA")
     parser.add_argument("--rows", type=int, default=1000, help="rows explained of each table")
     parser.add_argument("--seed", type=int, default=0, help="which rows are training rows and which are explained")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), help="parts of the report")
+    parser.add_argument(
+        "--only", nargs="+", choices=["rules", *PARTS], default=["rules", *PARTS], help="parts of the report"
+    )
     parser.add_argument("--out", help="also write the report to this file")
     options = parser.parse_args()
     folder = Path(options.data or os.environ.get("NICECF_DATA") or "")
     if options.rows < 1:
         parser.error(f"--rows {options.rows} leaves nothing to explain; pass 1 or more.")
-    if not (folder / "raw" / "adult" / "adult.csv.gz").is_file():
-        parser.error(f"{folder} has no raw/adult/adult.csv.gz; pass --data, or set NICECF_DATA.")
+    missing = [file for file, *_ in TABLES.values() if not (folder / "raw" / file).is_file()]
+    if missing:
+        parser.error(f"{folder} has no raw/{missing[0]}; pass --data, or set NICECF_DATA.")
 
     report = Report(options.out)
     report.say("# Rules, cut-offs and second models")
@@ -473,31 +460,21 @@ def main() -> int:
     )
     with threadpool_limits(1):  # two that share a core with another process wait for each other
         wrongs = measured(options, folder, report)
-    listed = [f"- {wrong}." for wrong in wrongs]
-    report.say("\n".join([f"In all, {len(wrongs):,} wrong answers of nicecf.", "", *listed]).rstrip())
+    listed = "".join(f"\n- {wrong}." for wrong in wrongs)
+    report.say(f"In all, {len(wrongs):,} wrong answers of nicecf.\n{listed}".rstrip())
     report.save()
     return 1 if wrongs else 0
 
 
 def measured(options: argparse.Namespace, folder: Path, report: Report) -> list[str]:
     """Say all parts that are asked for; what was wrong."""
-    task = adult(folder, rows=options.rows, seed=options.seed)
+    tasks = [Task.read(name, folder, rows=options.rows, seed=options.seed) for name in TABLES]
     wrongs = []
     if "rules" in options.only:
-        report.say(
-            "## Rules\n\nEach level has the rules of those above it. Violations: by what nicecf handed out, counted "
-            "from the frames. Without rules: the share of the answers without rules that break those of the level. "
-            "Valid: by the model's predict. Ratios are to no rules; of single rows, the median over "
-            f"{min(N_SINGLE, options.rows)} rows, each with all levels in turn."
-        )
-        for one in (task, german(folder, rows=options.rows, seed=options.seed)):
-            wrongs += rules_part(one, report)
-    if "thresholds" in options.only:
-        wrongs += thresholds_part(task, report)
-    if "robust" in options.only:
-        wrongs += robust_part(task, report)
-    if "dice" in options.only:
-        wrongs += dice_part(task, report, options.seed)
+        report.say(RULES_HEAD)
+        wrongs += [wrong for task in tasks for wrong in rules_part(task, report)]
+    for name, part in PARTS.items():
+        wrongs += part(tasks[0], report) if name in options.only else []
     return wrongs
 
 

@@ -173,7 +173,9 @@ def rules_for(draw, p, *, per_row=False, limit=True):
                 ends = (low, [draw(st.sampled_from([None, 1.0, 2.0])) for _ in p.to_explain])
             rules.setdefault("ranges", {})[j] = ends
         elif kind == "allowed":
-            rules.setdefault("allowed", {})[j] = draw(st.lists(st.sampled_from([*values, None]), min_size=1, unique=True))
+            rules.setdefault("allowed", {})[j] = draw(
+                st.lists(st.sampled_from([*values, None]), min_size=1, unique=True)
+            )
         elif kind == "forbid" and len(values) > 1:
             pairs = st.tuples(st.sampled_from(values), st.sampled_from(values)).filter(lambda pair: pair[0] != pair[1])
             rules.setdefault("forbid", {})[j] = draw(st.lists(pairs, min_size=1, max_size=3, unique=True))
@@ -181,7 +183,9 @@ def rules_for(draw, p, *, per_row=False, limit=True):
             rules.setdefault("step", {})[j] = draw(st.sampled_from([0.5, 1.0, 2.0]))
     n_features = len(p.is_categorical)
     if n_features > 1 and draw(st.booleans()):
-        rules["groups"] = [draw(st.lists(st.integers(0, n_features - 1), min_size=2, max_size=3, unique=True).map(sorted))]
+        rules["groups"] = [
+            draw(st.lists(st.integers(0, n_features - 1), min_size=2, max_size=3, unique=True).map(sorted))
+        ]
     if limit and draw(st.booleans()):
         rules["max_changes"] = draw(st.integers(1, 3))
     return rules

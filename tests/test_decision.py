@@ -51,17 +51,26 @@ def test_every_counterfactual_passes_the_cutoffs_of_its_class(search, p, data):
     assert list(found.predicted_after) == after
     for one, own, label in zip(found, np.array(before)[cfs.found], after, strict=True):
         assert label != p.classes[own] if p.target == "other" else label in p.target
-        assert one.probability == dict(zip(p.classes, *probabilities_of(p.model, one._batch).tolist(), strict=True))[label]
+        assert (
+            one.probability == dict(zip(p.classes, *probabilities_of(p.model, one._batch).tolist(), strict=True))[label]
+        )
     # Every training row that is decided so (and labelled so) is a donor.
     decisions = decided([p.model.probabilities(row) for row in p.rows], cutoffs, p.classes)
     for i, own in enumerate(before):
         wanted = [c for c in range(len(p.classes)) if (c != own if p.target == "other" else p.classes[c] in p.target)]
-        donors = [c in wanted and (not p.justified or p.classes[c] == label) for c, label in zip(decisions, p.labels, strict=True)]
+        donors = [
+            c in wanted and (not p.justified or p.classes[c] == label)
+            for c, label in zip(decisions, p.labels, strict=True)
+        ]
         assert cfs.found[i] == (own in wanted or any(donors))
 
 
 @pytest.mark.parametrize("search", ["greedy", "thorough"])
-@given(p=problems(n_to_explain=st.integers(1, 3)), seeds=st.lists(st.integers(0, 99), min_size=1, max_size=2), margin=st.sampled_from([None, 0.4, 0.6]))
+@given(
+    p=problems(n_to_explain=st.integers(1, 3)),
+    seeds=st.lists(st.integers(0, 99), min_size=1, max_size=2),
+    margin=st.sampled_from([None, 0.4, 0.6]),
+)
 def test_all_models_agree_by_the_margin_asked_for_wherever_a_training_row_shows_that_they_can(search, p, seeds, margin):
     others = [HashModel(len(p.classes), seed) for seed in seeds]
     nice = p.nice("sparsity", robust_to=others, min_probability=margin, search=search).fit(p.frame(p.rows), p.labels)
@@ -126,13 +135,18 @@ def test_a_decision_function_gets_probabilities_and_returns_labels():
     cfs = NICE(ByIncome(), decision=decision, justified=False).fit(X).explain(X.iloc[[10]])
     assert cfs.to_frame()["income"].item() == 71
     assert set(seen) == {2}
-    assert str(cfs[0]).startswith("If income were 71 instead of 10, the model would say good (71 %) instead of bad (90 %).")
+    assert str(cfs[0]).startswith(
+        "If income were 71 instead of 10, the model would say good (71 %) instead of bad (90 %)."
+    )
 
 
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        (lambda p: p[:, 0] > 0.5, "the decision function returned (True|False), which is not a class of the model; its classes are 'bad', 'good'"),
+        (
+            lambda p: p[:, 0] > 0.5,
+            "the decision function returned (True|False), which is not a class of the model; its classes are 'bad', 'good'",
+        ),
         (lambda p: "good", r"the decision function returned shape \(\), expected \(100,\): one label per row"),
         (lambda p: p, r"the decision function returned shape \(100, 2\)"),
     ],
@@ -230,7 +244,9 @@ def test_where_the_models_cannot_agree_the_reason_says_which_one_blocks():
 
     cfs = NICE(ByIncome(), robust_to=[ByIncome(), never], min_probability=0.6).fit(X, y).explain(X.iloc[[10]])
     assert not cfs.found[0]
-    assert cfs.reasons[0].startswith("no training row gives 'good' under the rules. Blocked by: model 2 of robust_to must agree. ")
+    assert cfs.reasons[0].startswith(
+        "no training row gives 'good' under the rules. Blocked by: model 2 of robust_to must agree. "
+    )
     assert cfs[0].relaxation.action == "leave out model 2 of robust_to"
     assert cfs[0].relaxation.constraints is None
     assert cfs[0].relaxation.n_changes == 1
@@ -253,7 +269,11 @@ def test_a_reason_where_several_rules_block_each_other():
 def test_a_cutoff_leaves_the_walk_and_the_calls_as_they_are():
     X, y = testing.applicants()
     plain = NICE(testing.Scorecard()).fit(X, y).explain(X.iloc[:5])
-    same = NICE(testing.Scorecard(), decision=lambda p: testing.Scorecard.classes_[p.argmax(axis=1)]).fit(X, y).explain(X.iloc[:5])
+    same = (
+        NICE(testing.Scorecard(), decision=lambda p: testing.Scorecard.classes_[p.argmax(axis=1)])
+        .fit(X, y)
+        .explain(X.iloc[:5])
+    )
     testing.assert_same(plain, same)
     assert (plain.model_calls, plain.found.all()) == (same.model_calls, True)
 
@@ -302,7 +322,10 @@ def test_bad_options(options, message):
 def test_a_model_that_must_agree_needs_the_same_classes():
     X, y = step_data()
     other = LogisticRegression().fit(X, np.where(y == "good", 1, 0))
-    with pytest.raises(OptionError, match=re.escape("a model in robust_to has the classes 0, 1, but the model explained has 'bad', 'good'")):
+    with pytest.raises(
+        OptionError,
+        match=re.escape("a model in robust_to has the classes 0, 1, but the model explained has 'bad', 'good'"),
+    ):
         NICE(ByIncome(), robust_to=[other]).fit(X, y)
 
 

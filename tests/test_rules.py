@@ -36,7 +36,17 @@ def donors_of(p, i, rules):
     row = p.to_explain[i]
     wanted = best.wanted_of(row, p.classes, p.model.probabilities, p.target)
     return wanted, by_rules.donors(
-        row, i, p.rows, p.labels, p.classes, p.model.probabilities, p.is_categorical, wanted, p.scale, p.justified, rules
+        row,
+        i,
+        p.rows,
+        p.labels,
+        p.classes,
+        p.model.probabilities,
+        p.is_categorical,
+        wanted,
+        p.scale,
+        p.justified,
+        rules,
     )
 
 
@@ -135,7 +145,9 @@ def test_no_rules_give_what_there_was_before(search, p):
     before = nice.explain(frame, target_class=p.target)
     testing.assert_same(before, nice.explain(frame, target_class=p.target, constraints=Constraints()))
     harmless = Constraints(max_changes=len(p.names))
-    testing.assert_same(before[before.found], nice.explain(frame, target_class=p.target, constraints=harmless)[before.found])
+    testing.assert_same(
+        before[before.found], nice.explain(frame, target_class=p.target, constraints=harmless)[before.found]
+    )
 
 
 @given(drawn=ruled_problems(), data=st.data())

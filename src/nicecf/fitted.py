@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 
 from nicecf import rewards
-from nicecf._typing import Bools, Floats, Ints, Objects, Table
+from nicecf._typing import Floats, Ints, Table
 from nicecf.assemble import answer
 from nicecf.autoencoder import error_by
-from nicecf.constraints import Constraints, Relaxation
+from nicecf.constraints import Constraints
 from nicecf.decision import Jury
 from nicecf.distance import Heom
-from nicecf.exceptions import ModelError, OptionError, listed, plain
+from nicecf.exceptions import ModelError
 from nicecf.method import Question, Witnesses, ask, confirm
 from nicecf.progress import Choice, Report, reporting
-from nicecf.relaxations import Candidate, Relaxable, relaxables
+from nicecf.reasons import Reasons
 from nicecf.result import Counterfactuals
 from nicecf.rewards import Round
-from nicecf.rules import Rules
+from nicecf.rules import Part, parts_of
 from nicecf.schema import Schema, differs
-from nicecf.scorer import Cost, OutOfTime, Scorer
+from nicecf.scorer import Cost, Scorer
 from nicecf.search.answers import Answers, joined, one_for_each
 from nicecf.search.donors import DonorChoice, Donors, DonorSearch, Seekers
 from nicecf.search.greedy import walk_greedily
@@ -33,17 +33,9 @@ from nicecf.search.single_changes import DonorValues
 from nicecf.search.thorough import Thorough
 from nicecf.twin import NotSupported, Twin
 
-# Donors that are tried for a row when one of its rules is left out, to find out whether that would help.
-_TRIED_TO_RELAX = 256
 
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Rows that share their rules: their positions, and the rules for them as constraints and as read for the rows."""
-
-    lines: Ints
-    constraints: Constraints
-    rules: Rules | None
+def _nothing(n_done: int) -> None:
+    """Progress that nobody is told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +96,8 @@ class Fitted:
         twin: Twin | None,
     ) -> Counterfactuals:
         rows, schema = self.schema.encode(X)
-        parts = self._parts(constraints, X, rows, schema)
+        index = schema.container.labels(X)
+        parts = parts_of(self.constraints, constraints, schema, rows, trained=self.schema, index=index)
         cost = self.twin_cost if twin else self.cost
         # NICE(none) asks for no hybrids, so there is nothing to look ahead for; "balanced" has no reward of its own.
         budget = 0 if self.reward is None or len(parts) > 1 else cost.rows_worth_a_call
@@ -136,7 +129,9 @@ class Fitted:
         self._check_answers(question, parts, answers)
         is_found = question.is_answered.copy()
         is_found[answers.points.row] = True
-        reasons, relaxations = self._reasons(question, parts, is_found)
+        walk = partial(self._walk, error=error)
+        reasons = Reasons(question, self.donors, self.n_decided, self.schema, walk)
+        why, relaxations = reasons.of(parts, ~is_found)
         is_by_twin_alone = twin is not None and not self.confirms
         return answer(
             X=question.X,
@@ -144,7 +139,7 @@ class Fitted:
             rows=rows,
             before=question.outputs,
             is_found=is_found,
-            reasons=reasons,
+            reasons=why,
             relaxations=relaxations,
             answers=answers,
             positions=self.donors.index.positions,
@@ -155,21 +150,6 @@ class Fitted:
             model_rows=0 if is_by_twin_alone else question.scorer.rows,
             several=n_wanted > 1,
         )
-
-    def _parts(self, constraints: Any, X: Table, rows: Floats, schema: Schema) -> list[Part]:
-        """The rows by the rules that they are under: those of the explainer and, on top, those of the call."""
-        labels = schema.container.labels(X)
-        if constraints is None or isinstance(constraints, Constraints):
-            of_rows = [(np.arange(len(rows)), constraints)]
-        else:
-            of_rows = _by_constraints(constraints, len(rows))
-        parts = []
-        for lines, own in of_rows:
-            both = self.constraints if own is None else self.constraints & own
-            index = labels[lines] if own is not None and own.is_per_row else None
-            rules = Rules.of(both, schema, rows[lines], trained=self.schema, index=index) if both else None
-            parts.append(Part(lines, both, rules))
-        return parts
 
     def _error(self, schema: Schema) -> Callable[[Floats], Floats] | None:
         """How implausible float rows are, for one call; None if this explainer has no measure of it."""
@@ -216,22 +196,34 @@ class Fitted:
         score: Scorer,
         error: Callable[[Floats], Floats] | None,
         n_wanted: int,
-        report: Report = lambda n_done: None,
+        report: Report,
     ) -> Answers:
         """The search that this explainer was made for; each row has a donor."""
         if self.thorough is not None and error is not None:
             objective, neighbors = self.thorough
             search = Thorough(self.donors, self.donor_values, self.distance, neighbors, objective, n_wanted)
             return search(seekers, donors, score=score, error=error, report=report)
+        return self._walk(self.jury, seekers, donors, score, error, report)
+
+    def _walk(
+        self,
+        jury: Jury,
+        seekers: Seekers,
+        donors: Donors,
+        score: Scorer,
+        error: Callable[[Floats], Floats] | None,
+        report: Report = _nothing,
+    ) -> Answers:
+        """The greedy walks, as far as they keep to the largest number of changes."""
         walks = walk_greedily(
             seekers.rows,
             seekers.outputs,
             np.ascontiguousarray(donors.values),
             donors.outputs,
             seekers.wanted,
-            jury=self.jury,
+            jury=jury,
             score=score,
-            reward=self.reward,
+            reward=rewards.sparsity if self.thorough else self.reward,
             distance=self.distance,
             error=error,
             groups=seekers.groups,
@@ -278,137 +270,6 @@ class Fitted:
                 kept = part.rules.are_kept(lines, some.values[mine], donors)
                 assert kept.all(), "a counterfactual breaks a rule: this is a defect of nicecf, please report it"
 
-    def _reasons(self, question: Question, parts: list[Part], found: Bools) -> tuple[Objects, Objects]:
-        """Why rows have no counterfactual, in words, and what to relax; None where they have one."""
-        reasons, relaxations = (np.full(len(found), None, dtype=object) for _ in range(2))
-        for part in parts:
-            left = np.flatnonzero(~found[part.lines])
-            lines = part.lines[left]
-            if not len(left):
-                continue
-            offered = self._relaxations(question, part, left)
-            for line, offers in zip(lines.tolist(), offered, strict=True):
-                best = min(offers, key=lambda one: (one.distance, one.n_changes), default=None)
-                relaxations[line] = best
-                reasons[line] = self._reason(question, part, question.wanted[line], offers, best)
-        return reasons, relaxations
-
-    def _relaxations(self, question: Question, part: Part, left: Ints) -> list[list[Relaxation]]:
-        """For each row that is left without, what each rule would give if it were relaxed; those that help."""
-        offered: list[list[Relaxation]] = [[] for _ in left]
-        lines = part.lines[left]
-        seekers = Seekers(question.rows[lines], question.outputs[lines], question.wanted[lines], None)
-        for rule in relaxables(part.constraints, self.jury):
-            if question.scorer.is_out_of_time():
-                break
-            of_part = Rules.of(
-                rule.constraints, question.schema, question.rows[part.lines], trained=self.schema, index=None
-            )
-            relaxed = replace(seekers, rules=of_part.take(left))
-            for at, candidate in self._candidates(question, relaxed, rule):
-                rules = part.constraints.for_row(int(left[at]))
-                offered[at].append(rule.relaxation(rules, candidate))
-        return offered
-
-    def _candidates(self, question: Question, seekers: Seekers, rule: Relaxable) -> list[tuple[int, Candidate]]:
-        """What rows would get without a rule, by their positions among the seekers."""
-        donors = replace(self.donors, jury=rule.jury)
-        score = question.scorer
-        nearest = donors.nearest(seekers, score, most=_TRIED_TO_RELAX)
-        walking = np.flatnonzero(nearest.place >= 0)
-        some, ends = seekers.take(walking), nearest.take(walking)
-        # By the reward of this explainer: what is said of the counterfactual is what applying it would give.
-        reward = self.reward if self.thorough is None else rewards.sparsity
-        try:
-            answers = replace(self, donors=donors, thorough=None, reward=reward)._search(
-                some, ends, score, self._error(question.schema), 1
-            )
-        except OutOfTime:
-            return []
-        points = answers.points
-        distances = self.distance.between(some.rows[points.row], points.values)
-        n_changes = differs(some.rows[points.row], points.values).sum(axis=1)
-        confidence = rule.jury.confidence(points.outputs)
-        return [
-            (
-                int(walking[row]),
-                Candidate(
-                    _changes(question.schema, some.rows[row], ends.values[row]),
-                    float(confidence[at]),
-                    int(n_changes[at]),
-                    float(distances[at]),
-                ),
-            )
-            for at, row in enumerate(points.row.tolist())
-        ]
-
-    def _reason(
-        self, question: Question, part: Part, wanted: Bools, offers: list[Relaxation], best: Relaxation | None
-    ) -> str:
-        classes = self.jury.classes
-        target = " or ".join(repr(plain(label)) for label in classes[wanted])
-        n_rows, n_decided = int(self.n_decided.sum()), int(self.n_decided[wanted].sum())
-        if best is not None:
-            by = "by" if len(offers) == 1 else "by each of"
-            rules = "; ".join(one.rule for one in offers)
-            return f"no training row gives {target} under the rules. Blocked {by}: {rules}. Cheapest relaxation: {best}"
-        if n_decided and (part.constraints or not self.jury.is_alone) and question.scorer.is_out_of_time():
-            return "time_budget was used up before all training rows were tried"
-        n_repeated = len(self.donors.index.leaves) // len(wanted)
-        if len(self.donors.places(np.tile(wanted, n_repeated))):
-            blocking = [rule.words for rule in relaxables(part.constraints, self.jury)]
-            return (
-                f"no training row gives {target} under these rules, and to relax one of them is not enough: "
-                f"{'; '.join(blocking)}"
-            )
-        if n_decided:
-            return (
-                f"the model puts {n_decided:,} of {n_rows:,} training rows in {target}, but the label of none of them "
-                "agrees, so there is no donor; justified=False would use them"
-            )
-        others = listed(classes[self.n_decided > 0])
-        return f"the model predicts {others} for all {n_rows:,} training rows, so no donor for {target} exists"
-
-
-def _by_constraints(constraints: Any, n_rows: int) -> list[tuple[Ints, Constraints | None]]:
-    """The rows that each of the constraints is for, given one for each row."""
-    if isinstance(constraints, (str, bytes, dict)) or not isinstance(constraints, (Sequence, np.ndarray)):
-        raise OptionError(
-            f"constraints must be nicecf.Constraints, or a list with one (or None) for each row, got "
-            f"{type(constraints).__name__}."
-        )
-    if len(constraints) != n_rows:
-        raise OptionError(f"constraints has {len(constraints)} entries, one for each row, but X has {n_rows} rows.")
-    lines: dict[str, list[int]] = {}
-    first: dict[str, Constraints | None] = {}
-    for line, one in enumerate(constraints):
-        if one is not None and not isinstance(one, Constraints):
-            raise OptionError(
-                f"constraints of row {line} must be nicecf.Constraints or None, got {type(one).__name__}."
-            )
-        if one is not None and one.is_per_row:
-            raise OptionError(
-                f"constraints of row {line} have bounds for each row; in a list, each has those of its own row."
-            )
-        first.setdefault(repr(one), one)
-        lines.setdefault(repr(one), []).append(line)
-    return [(np.array(lines[key], dtype=np.intp), first[key]) for key in first]
-
-
-def _changes(schema: Schema, row: Floats, donor: Floats) -> Callable[[Any], tuple[Any, Any, bool]]:
-    """The values of row and donor for a feature, and whether it is numeric."""
-
-    def change(feature: Any) -> tuple[Any, Any, bool]:
-        j = schema.position(feature, "constraints")
-        column = schema.columns[j]
-        if not column.is_categorical:
-            before, after = (None if np.isnan(value) else plain(value) for value in (row[j], donor[j]))
-            return before, after, True
-        before, after = (None if value < 0 else plain(column.levels[int(value)]) for value in (row[j], donor[j]))
-        return before, after, False
-
-    return change
-
 
 def _no_error(rows: Floats) -> Floats:
     """The measure of an explainer that has none: all rows are as plausible."""
@@ -417,7 +278,3 @@ def _no_error(rows: Floats) -> Floats:
 
 def _report_from(report: Report, start: int, n_done: int) -> None:
     report(start + n_done)
-
-
-def _nothing(n_done: int) -> None:
-    """Progress that nobody is told."""

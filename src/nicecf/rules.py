@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -198,6 +198,59 @@ class Rules:
         if self.max_changes is not None:
             kept &= changed.sum(axis=1) <= self.max_changes
         return kept
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows that share their rules: their positions, and the rules for them as constraints and as read for the rows."""
+
+    lines: Ints
+    constraints: Constraints
+    rules: Rules | None
+
+
+def parts_of(
+    own: Constraints, of_call: Any, schema: Schema, rows: Floats, *, trained: Schema, index: pd.Index[Any]
+) -> list[Part]:
+    """The rows by the rules that they are under: those of the explainer and, on top, those of the call.
+
+    ``of_call``: constraints, a list with one for each row, or None.
+    """
+    if of_call is None or isinstance(of_call, Constraints):
+        of_rows = [(np.arange(len(rows)), of_call)]
+    else:
+        of_rows = _by_constraints(of_call, len(rows))
+    parts = []
+    for lines, one in of_rows:
+        both = own if one is None else own & one
+        rules = Rules.of(both, schema, rows[lines], trained=trained, index=index[lines]) if both else None
+        parts.append(Part(lines, both, rules))
+    return parts
+
+
+def _by_constraints(constraints: Any, n_rows: int) -> list[tuple[Ints, Constraints | None]]:
+    """The rows that each of the constraints is for, given one for each row."""
+    if isinstance(constraints, (str, bytes, dict)) or not isinstance(constraints, (Sequence, np.ndarray)):
+        raise OptionError(
+            f"constraints must be nicecf.Constraints, or a list with one (or None) for each row, got "
+            f"{type(constraints).__name__}."
+        )
+    if len(constraints) != n_rows:
+        raise OptionError(f"constraints has {len(constraints)} entries, one for each row, but X has {n_rows} rows.")
+    lines: dict[str, list[int]] = {}
+    first: dict[str, Constraints | None] = {}
+    for line, one in enumerate(constraints):
+        if one is not None and not isinstance(one, Constraints):
+            raise OptionError(
+                f"constraints of row {line} must be nicecf.Constraints or None, got {type(one).__name__}."
+            )
+        if one is not None and one.is_per_row:
+            raise OptionError(
+                f"constraints of row {line} have bounds for each row; in a list, each has those of its own row."
+            )
+        first.setdefault(repr(one), one)
+        lines.setdefault(repr(one), []).append(line)
+    return [(np.array(lines[key], dtype=np.intp), first[key]) for key in first]
 
 
 class _Reader:

@@ -1,0 +1,487 @@
+"""Constraints as people write them: what is refused, files and sheets, what blocks, and what it costs."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nicecf import NICE, Constraints, OptionError, Relaxation
+
+
+def people(n_rows=200, seed=0):
+    """Loans are good if points of age, income and education add up; sex adds nothing."""
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "age": random.integers(20, 70, n_rows).astype(float),
+            "income": random.integers(10, 90, n_rows).astype(float),
+            "education": random.choice(["school", "college", "university"], n_rows),
+            "sex": random.choice(["f", "m"], n_rows),
+        }
+    )
+    return X, Points().predict(X)
+
+
+class Points:
+    classes_ = np.array(["bad", "good"], dtype=object)
+    worth = {"school": 0.0, "college": 10.0, "university": 20.0}
+
+    def __init__(self, cut=100):
+        self.cut = cut
+        self.calls = 0
+
+    def predict_proba(self, X):
+        self.calls += 1
+        points = np.asarray(X["age"]) + np.asarray(X["income"]) + np.array([self.worth[one] for one in X["education"]])
+        p = 1 / (1 + np.exp((self.cut - points) / 10))
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+POOR = pd.DataFrame({"age": [30.0], "income": [40.0], "education": ["school"], "sex": ["f"]})
+EVERYTHING = ("age", "income", "education", "sex")
+
+
+@pytest.fixture(scope="module")
+def nice():
+    return NICE(Points()).fit(*people())
+
+
+def all_needed(X):
+    """Yes, if all that is needed is there: each of it can block."""
+    is_yes = (np.asarray(X[["a", "b"]], dtype=float) >= 1).all(axis=1) & (np.asarray(X["c"]) == "yes")
+    return np.column_stack([~is_yes, is_yes]).astype(float)
+
+
+def some_have_it():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({name: random.choice([0.0, 1.0, 2.0], 60) for name in ("a", "b", "d", "e")})
+    X["c"] = random.choice(["no", "yes", "perhaps"], 60)
+    nearest = pd.DataFrame({"a": [1.0], "b": [1.0], "d": [2.0], "e": [0.0], "c": ["yes"]})
+    return pd.concat([X, nearest], ignore_index=True)[["a", "b", "c", "d", "e"]]
+
+
+@pytest.fixture(scope="module")
+def needing():
+    return NICE(all_needed, classes=["no", "yes"], justified=False).fit(some_have_it())
+
+
+NOTHING_THERE = pd.DataFrame({"a": [0.0], "b": [0.0], "c": ["no"], "d": [0.0], "e": [0.0]})
+HARMLESS = {"increasing": ["b", "e"], "immutable": ["d"], "ranges": {"e": (None, 5)}, "max_changes": 4}
+# The rule that is planted, what it is called, and what is offered instead.
+PLANTED = [
+    ({"immutable": ["a"]}, "'a' may not change", "allow 'a' to increase"),
+    ({"decreasing": ["a"]}, "'a' may only decrease", "allow 'a' to increase"),
+    ({"ranges": {"a": (None, 0.5)}}, "'a' may only change within its range", "allow 'a' to change to 1"),
+    ({"ranges": {"a": (3, 4)}}, "'a' may only change within its range", "allow 'a' to change to 1"),
+    ({"allowed": {"a": [0, 7]}}, "'a' may only become 0, 7", "allow 'a' to change from 0 to 1"),
+    ({"step": {"a": 10}}, "'a' may only change by whole steps of 10", "allow 'a' to change from 0 to 1"),
+    ({"forbid": {"a": [(0, 1), (0, 2)]}}, "'a' may not go from 0 to 1, 0 to 2", "allow 'a' to change from 0 to 1"),
+    ({"immutable": ["c"]}, "'c' may not change", "allow 'c' to change from no to yes"),
+    ({"allowed": {"c": ["perhaps"]}}, "'c' may only become perhaps", "allow 'c' to change from no to yes"),
+    ({"forbid": {"c": [("no", "yes")]}}, "'c' may not go from no to yes", "allow 'c' to change from no to yes"),
+    ({"decreasing": {"c": ["no", "perhaps", "yes"]}}, "'c' may only decrease", "allow 'c' to change from no to yes"),
+    ({"max_changes": 2}, "at most 2 features may change", "allow 3 changes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("search", ["greedy", "thorough"])
+@pytest.mark.parametrize(("planted", "rule", "action"), PLANTED, ids=[rule for _, rule, _ in PLANTED])
+def test_planted_blockers_are_named_exactly(needing, planted, rule, action, search):
+    nice = NICE(**{**needing.get_params(), "search": search}).fit(some_have_it())
+    both = Constraints(**HARMLESS) & Constraints(**planted)
+    cfs = nice.explain(NOTHING_THERE, constraints=both)
+    assert cfs.reasons[0] == (
+        f"no training row gives 'yes' under the rules. Blocked by: {rule}. Cheapest relaxation: {cfs[0].relaxation}"
+    )
+    assert cfs[0].relaxation.rule == rule
+    assert cfs[0].relaxation.action == action
+    again = nice.explain(NOTHING_THERE, constraints=cfs[0].relaxation.constraints)
+    assert again.found[0]
+    assert again.metrics()["sparsity"][0] == cfs[0].relaxation.n_changes == 3
+    if search == "greedy":
+        assert again.metrics()["proximity"][0] == cfs[0].relaxation.distance
+
+
+def test_two_planted_blockers_are_both_named_and_no_single_one_is_offered(needing):
+    rules = Constraints(immutable=["a", "d"], forbid={"c": [("no", "yes")]})
+    cfs = needing.explain(NOTHING_THERE, constraints=rules)
+    assert cfs[0].relaxation is None
+    assert cfs.reasons[0] == (
+        "no training row gives 'yes' under the rules, and to relax one of them is not enough: 'a' may not change; 'd' may "
+        "not change; 'c' may not go from no to yes"
+    )
+
+
+def test_what_belongs_together_blocks_together(needing):
+    rules = Constraints(immutable=["e"], groups=[["a", "e"]])
+    row = NOTHING_THERE.assign(e=9.0)
+    cfs = needing.explain(row, constraints=rules)
+    assert {"'e' may not change", "'a' and 'e' may only change together"} == set(
+        re.search("Blocked by each of: (.*)\\. Cheapest", cfs.reasons[0]).group(1).split("; ")
+    )
+    assert cfs[0].relaxation.action == "allow 'a' and 'e' to change apart"
+
+
+def test_what_blocks_by_itself_is_all_that_is_named(nice):
+    # Whatever else is ruled out: only to let the income grow helps, and only that is said.
+    rules = Constraints(immutable=["sex"], decreasing=["age", "income"], allowed={"education": ["college"]})
+    cfs = nice.explain(POOR, constraints=rules)
+    assert re.fullmatch(
+        r"no training row gives 'good' under the rules. Blocked by each of: 'age' may only decrease; 'income' may only "
+        r"decrease. Cheapest relaxation: allow '(income|age)' to increase: [12] changes?, distance [\d.]+",
+        cfs.reasons[0],
+    )
+    assert cfs[0].text() == f"No counterfactual: {cfs.reasons[0]}."
+    assert "Blocked by each of" in repr(cfs)
+
+
+def test_of_forbidden_transitions_only_the_one_that_blocks_is_given_up(needing):
+    cfs = needing.explain(NOTHING_THERE, constraints=Constraints(forbid={"c": [("no", "yes"), ("no", "perhaps")]}))
+    assert cfs[0].relaxation.constraints.to_dict() == {"forbid": {"c": [["no", "perhaps"]]}}
+
+
+def test_a_range_that_leaves_out_the_rows_own_value_does_not_force_a_change(nice):
+    rules = Constraints(ranges={"age": (50, 60)}, immutable=["education", "sex"], increasing=["income"])
+    cfs = nice.explain(POOR.assign(income=65.0), constraints=rules)
+    after = cfs.to_frame()
+    assert after["age"][0] == 30 or 50 <= after["age"][0] <= 60
+    only_income = nice.explain(POOR, constraints=Constraints(ranges={"age": (65, 66)}, immutable=["education", "sex"]))
+    assert only_income.to_frame()["age"][0] in (30, 65, 66)
+
+
+def test_one_row_under_rules_takes_one_call(nice):
+    X, y = people()
+    slow = NICE(Points()).fit(X, y)
+    # As if a call took a second whatever its size: then one is all that is worth making.
+    object.__setattr__(slow._fitted, "cost", type(slow._fitted.cost)(call=1.0, row=1e-5))
+    for rules in (
+        None,
+        Constraints(immutable=["sex"]),
+        Constraints(immutable=["sex"], increasing=["age"], max_changes=2),
+    ):
+        before = slow.model.calls
+        cfs = slow.explain(POOR, constraints=rules)
+        assert cfs.found[0]
+        assert slow.model.calls - before == cfs.model_calls == 1
+
+
+def test_many_rows_are_tried_side_by_side(nice):
+    X, _ = people(seed=1)
+    rules = Constraints(immutable=["income", "sex"], increasing=["age"])
+    cfs = nice.explain(X, target_class="good", constraints=rules)
+    assert 0 < cfs.found.sum() < len(X)
+    assert cfs.model_calls < 40
+
+
+def test_time_that_is_up_is_the_reason_then(nice):
+    rules = Constraints(immutable=["income", "education", "sex"], decreasing=["age"])
+    cfs = nice.explain(POOR, constraints=rules, time_budget=1e-9)
+    assert cfs.reasons[0] == "time_budget was used up before all training rows were tried for 'good'"
+
+
+def test_rules_by_position_for_arrays():
+    X = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 5.0], [1.0, 1.0]])
+
+    def model(X):
+        p = (X.sum(axis=1) >= 2).astype(float)
+        return np.column_stack([1 - p, p])
+
+    nice = NICE(model).fit(X, [0, 1, 1, 1])
+    assert nice.explain(X[:1], constraints=Constraints(immutable=[0])).to_numpy().tolist() == [[0.0, 5.0]]
+    assert nice.explain(X[:1], constraints=Constraints(immutable=["x1"])).to_numpy().tolist() == [[3.0, 0.0]]
+    blocked = nice.explain(X[:1], constraints=Constraints(immutable=[0, -1]))
+    assert "Blocked by each of: 0 may not change; -1 may not change. Cheapest relaxation: allow" in blocked.reasons[0]
+
+
+def test_a_weight_makes_a_change_dear():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [4.0, 4.0]])
+
+    def model(X):
+        p = (X.sum(axis=1) >= 1).astype(float)
+        return np.column_stack([1 - p, p])
+
+    plain = NICE(model).fit(X, [0, 1, 1, 1]).explain(X[:1])
+    assert (plain.to_numpy().tolist(), plain.metrics()["proximity"][0]) == ([[1.0, 0.0]], 0.25)
+    for weights in ({0: 3.0}, [3.0, 1.0], np.array([3.0, 1.0]), {"x0": 3.0}):
+        dear = NICE(model, feature_weights=weights).fit(X, [0, 1, 1, 1]).explain(X[:1])
+        assert (dear.to_numpy().tolist(), dear.metrics()["proximity"][0]) == ([[0.0, 2.0]], 0.5)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"agee": 2}, "feature_weights names 'agee', which is not a column of X; .* Did you mean 'age'?"),
+        ({"age": 0}, "feature_weights has 0 for 'age'; a weight is a number above 0"),
+        ({"age": -1}, "has -1"), ({"age": float("nan")}, "has nan"), ({"age": True}, "has True"), ({"age": "2"}, "has '2'"),
+        ([1, 2], "feature_weights has 2 numbers, but X has 4 columns"),
+        (3, "feature_weights must be a dict"),
+    ],
+)  # fmt: skip
+def test_bad_weights(weights, message):
+    with pytest.raises(OptionError, match=message):
+        NICE(Points(), feature_weights=weights).fit(*people())
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"immutable": "sex"}, r"immutable='sex' is not a list of features; pass \['sex'\]"),
+        ({"immutable": [["sex"]]}, r"immutable names \['sex'\], which is no feature"),
+        ({"immutable": [None]}, "immutable names None"),
+        ({"immutable": ["age"], "increasing": ["age"]}, "'age' is immutable, so increasing has nothing to say of it"),
+        ({"immutable": ["age"], "ranges": {"age": (1, 2)}}, "'age' is immutable, so ranges has nothing to say"),
+        ({"increasing": ["age"], "decreasing": ["age"]}, "'age' may only increase and only decrease"),
+        ({"increasing": {"education": "school"}}, "increasing has 'school' for 'education'; pass the values from low to high"),
+        ({"increasing": {"education": ["school", "school"]}}, "it needs two different values"),
+        ({"ranges": ["age"]}, "ranges must be a dict with the features as keys, got list"),
+        ({"ranges": {"age": 3}}, r"the range of 'age' must be \(low, high\), with None for an open end, got 3"),
+        ({"ranges": {"age": (3, 2)}}, "the range of 'age' is empty: its low end 3 is above its high end 2"),
+        ({"ranges": {"age": ([1, 5], 2)}}, r"its low end 5.0 is above its high end 2 \(row 1\)"),
+        ({"ranges": {"age": (None, None)}}, "open at both ends, so it says nothing"),
+        ({"ranges": {"age": ("old", None)}}, "the range of 'age' has an end that is no number: 'old'"),
+        ({"ranges": {"age": (float("nan"), 2)}}, "use None for an open end"),
+        ({"ranges": {"age": {"min": 2}}}, "the range of 'age' has 'min', which is not known; choose among 'low', 'high'"),
+        ({"allowed": {"education": []}}, "allowed names no value for 'education'. A feature that may not change is immutable"),
+        ({"allowed": {"education": "school"}}, "allowed has 'school' for 'education'; pass a list of values"),
+        ({"max_changes": 0}, "max_changes must be a whole number of at least 1, or None for no limit, got 0"),
+        ({"max_changes": 1.5}, "max_changes"), ({"max_changes": True}, "max_changes"),
+        ({"forbid": {"education": [("school",)]}}, "pass pairs"),
+        ({"forbid": {"education": [("school", "school")]}}, "what stays is no change"),
+        ({"forbid": {"education": []}}, "forbid names no change of 'education'"),
+        ({"step": {"age": 0}}, "step has 0 for 'age'; it must be a number above 0"),
+        ({"groups": [["age"]]}, r"groups has \['age'\]; two features at least can belong together"),
+        ({"groups": [["age", "sex"], ["sex", "income"]]}, "'sex' is in two groups"),
+        ({"groups": "age"}, "groups='age' is not a list of lists"),
+    ],
+)  # fmt: skip
+def test_rules_that_make_no_sense(rules, message):
+    with pytest.raises(OptionError, match=message):
+        Constraints(**rules)
+
+
+@pytest.mark.parametrize("when", ["fit", "explain"])
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"immutable": ["sexx"]}, "immutable names 'sexx', which is not a column of X; its columns are .* Did you mean 'sex'?"),
+        ({"groups": [["age", "incom"]]}, "groups names 'incom', .* Did you mean 'income'?"),
+        ({"max_changes": 2, "step": {9: 1}}, "step names 9, which is not a column"),
+        ({"increasing": ["education"]}, "increasing names 'education', which is categorical, so that it has no order. Give one: increasing={'education': \\['"),
+        ({"increasing": {"education": ["school", "college"]}}, "gives an order of 'education' that leaves out 'university'. Name all its values"),
+        ({"increasing": {"age": [1, 2]}}, "gives an order for 'age', which is numeric"),
+        ({"ranges": {"education": (1, 2)}}, "ranges names 'education', which is categorical; use allowed"),
+        ({"step": {"education": 1}}, "step names 'education', which is categorical"),
+        ({"allowed": {"education": ["colege"]}}, "allowed has 'colege' for 'education', a value that no training row has: .* Did you mean 'college'?"),
+        ({"allowed": {"age": ["old"]}}, "allowed has 'old' for 'age', which is numeric"),
+        ({"forbid": {"education": [("school", "PhD")]}}, "forbid has 'PhD' for 'education', a value that no training row has"),
+    ],
+)  # fmt: skip
+def test_rules_that_do_not_fit_the_table(nice, rules, message, when):
+    constraints = Constraints(**rules)
+    with pytest.raises(OptionError, match=message):
+        if when == "fit":
+            NICE(Points(), constraints=constraints).fit(*people())
+        else:
+            nice.explain(POOR, constraints=constraints)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        ({"immutable": ["sex"]}, "constraints must be nicecf.Constraints, or a list with one .* got dict"),
+        ("sex", "constraints must be nicecf.Constraints"),
+        ([Constraints()] * 2, "constraints has 2 entries, one for each row, but X has 1 rows"),
+        (["sex"], "constraints of row 0 must be nicecf.Constraints or None, got str"),
+        ([Constraints(ranges={"age": ([1], None)})], "constraints of row 0 have bounds for each row; in a list"),
+        (Constraints(ranges={"age": ([1, 2], None)}), "the range of 'age' has bounds for 2 rows, but 1 are to be explained"),
+        (Constraints(ranges={"age": (pd.Series([1.0], index=["x"]), None)}), "bounds whose index is not that of the rows"),
+    ],
+)  # fmt: skip
+def test_constraints_of_a_call_that_are_none(nice, constraints, message):
+    with pytest.raises(OptionError, match=message):
+        nice.explain(POOR, constraints=constraints)
+
+
+def test_constraints_of_the_explainer():
+    with pytest.raises(OptionError, match="constraints must be nicecf.Constraints, or None, got dict"):
+        NICE(Points(), constraints={"immutable": ["sex"]})
+    with pytest.raises(OptionError, match="cannot have a bound for each row: .* explain\\(X, constraints=...\\)"):
+        NICE(Points(), constraints=Constraints(ranges={"age": ([1, 2], None)}))
+    own = NICE(Points(), constraints=Constraints(immutable=["income"])).fit(*people())
+    cfs = own.explain(people(seed=1)[0].iloc[:50], constraints=Constraints(immutable=["age"]))
+    frame, before = cfs.to_frame()[cfs.found], people(seed=1)[0].iloc[:50][cfs.found]
+    assert cfs.found.any()
+    assert frame[["income", "age"]].equals(before[["income", "age"]])
+    assert own.get_params()["constraints"].to_dict() == {"immutable": ["income"]}
+
+
+def test_bounds_from_a_table_of_the_rows(nice):
+    X, _ = people(seed=3)
+    rows = X.iloc[::7]
+    rules = Constraints(
+        ranges={
+            "income": (rows["income"], rows["income"] + 15),
+            "age": (None, np.where(rows["age"] > 40, np.nan, 45.0)),
+        }
+    )
+    cfs = nice.explain(rows, target_class="good", constraints=rules)
+    after, before = cfs.to_frame()[cfs.found], rows[cfs.found]
+    assert 0 < cfs.found.sum() < len(rows)
+    assert (after["income"] >= before["income"]).all()
+    assert (after["income"] <= before["income"] + 15).all()
+    assert ((after["age"] <= 45) | (after["age"] == before["age"]) | (before["age"] > 40)).all()
+    assert "'income' may only change within its range" in "".join(filter(None, cfs.reasons))
+
+
+SHEET = """feature,immutable,direction,order,low,high,allowed,forbid,step,group
+sex,yes,,,,,,,,
+age,no,increasing,,,65,,,,work
+education,,increasing,school|college|university,,,,,,
+income,,,,20,,,,5,work
+"""
+
+IN_TOML = """
+immutable = ["sex"]
+max_changes = 3
+groups = [["age", "income"]]
+
+[increasing]
+age = true
+education = ["school", "college", "university"]
+
+[ranges]
+age = {high = 65}
+income = [20, inf]
+
+[step]
+income = 5
+"""
+
+
+def test_rules_live_in_sheets_and_files(tmp_path, nice):
+    (tmp_path / "rules.csv").write_text(SHEET)
+    (tmp_path / "rules.toml").write_text(IN_TOML)
+    from_sheet = Constraints.from_frame(pd.read_csv(tmp_path / "rules.csv"), max_changes=3)
+    from_file = Constraints.from_toml(tmp_path / "rules.toml")
+    expected = {
+        "immutable": ["sex"],
+        "increasing": {"age": True, "education": ["school", "college", "university"]},
+        "ranges": {"age": {"high": 65}, "income": {"low": 20}},
+        "max_changes": 3,
+        "step": {"income": 5},
+        "groups": [["age", "income"]],
+    }
+    assert from_sheet.to_dict() == from_file.to_dict() == expected
+    assert Constraints(**from_file.to_dict()).to_dict() == expected
+    assert repr(eval(repr(from_file))) == repr(from_file)
+    assert nice.explain(POOR, constraints=from_file).found[0]
+
+
+def test_lists_of_values_in_a_sheet_fit_the_columns_they_are_for():
+    sheet = pd.DataFrame(
+        {
+            "feature": ["income", "is_owner", "education"],
+            "allowed": ["50|60", "True", None],
+            "forbid": [None, None, "school > university | college > school"],
+        }
+    )
+    rules = Constraints.from_frame(sheet)
+    assert rules.to_dict()["forbid"] == {"education": [["school", "university"], ["college", "school"]]}
+    X, _ = people()
+    X["is_owner"] = X["age"] > 40
+    model = lambda X: Points().predict_proba(X)
+    nice = NICE(model, classes=["bad", "good"], justified=False).fit(X)
+    after = nice.explain(X, target_class="good", constraints=rules).to_frame().dropna()
+    changed = after["income"] != X.loc[after.index, "income"]
+    assert changed.any()
+    assert set(after["income"][changed]) == {50.0, 60.0}
+    assert after["is_owner"][(after["is_owner"] != X.loc[after.index, "is_owner"])].all()
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        ({"feature": ["age"], "lowest": [1]}, "the frame has the column 'lowest', which is not known; .* Did you mean 'low'?"),
+        ({"low": [1]}, "needs a column 'feature'"),
+        ({"feature": []}, "needs a column 'feature' and a line for each"),
+        ({"feature": ["age"], "low": [None]}, "the frame holds no rule"),
+        ({"feature": ["age", "age"], "low": [1, 2]}, "more than one line for 'age'"),
+        ({"feature": ["age"], "immutable": ["perhaps"]}, "immutable is 'perhaps' for 'age'; write true or false"),
+        ({"feature": ["age"], "direction": ["up"]}, "direction is 'up' for 'age'; write 'increasing' or 'decreasing'"),
+        ({"feature": ["age"], "order": ["a|b"]}, "'age' has an order but no direction"),
+        ({"feature": ["age"], "forbid": ["a"]}, "forbid is 'a' for 'age'; write before > after"),
+    ],
+)  # fmt: skip
+def test_sheets_that_make_no_sense(frame, message):
+    with pytest.raises(OptionError, match=message):
+        Constraints.from_frame(pd.DataFrame(frame))
+    with pytest.raises(OptionError, match="from_frame needs a pandas frame, got str"):
+        Constraints.from_frame("rules.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("imutable = ['sex']", "has the key 'imutable', which is not known; .* Did you mean 'immutable'?"),
+        ("", "holds no rule; its keys may be 'immutable', "),
+        ("immutable = [", "is not TOML"),
+    ],
+)
+def test_files_that_make_no_sense(tmp_path, text, message):
+    (tmp_path / "rules.toml").write_text(text)
+    with pytest.raises(OptionError, match=message):
+        Constraints.from_toml(tmp_path / "rules.toml")
+
+
+def test_two_sets_of_rules_as_one():
+    one = Constraints(
+        increasing=["age"],
+        ranges={"income": (10, None)},
+        allowed={"education": ["school", "college"]},
+        max_changes=3,
+        groups=[["a", "b"]],
+        step={"x": 2},
+        forbid={"y": [(1, 2)]},
+    )
+    other = Constraints(
+        decreasing=["age"],
+        ranges={"income": (5, 50)},
+        allowed={"education": ["college", "university"]},
+        max_changes=4,
+        groups=[["b", "c"]],
+        step={"x": 6},
+        forbid={"y": [(2, 3)]},
+    )
+    both = {
+        "immutable": ["age"],
+        "ranges": {"income": {"low": 10, "high": 50}},
+        "allowed": {"education": ["college"]},
+        "max_changes": 3,
+        "forbid": {"y": [[1, 2], [2, 3]]},
+        "step": {"x": 6},
+        "groups": [["a", "b", "c"]],
+    }
+    assert (one & other).to_dict() == both
+    assert not Constraints()
+    assert one
+    for left, right, message in [
+        ({"allowed": {"x": [1]}}, {"allowed": {"x": [2]}}, "no value of 'x' is allowed by both"),
+        ({"step": {"x": 2}}, {"step": {"x": 3}}, "'x' has two steps, 2 and 3"),
+        ({"ranges": {"x": (1, 2)}}, {"ranges": {"x": (3, 4)}}, "the range of 'x' is empty"),
+        ({"increasing": {"x": "ab".split() + ["c"]}}, {"increasing": {"x": ["c", "ab"]}}, "'x' has two orders"),
+    ]:
+        with pytest.raises(OptionError, match=message):
+            Constraints(**left) & Constraints(**right)
+
+
+def test_what_was_given_is_not_kept_by_reference():
+    given = {"immutable": ["sex"], "ranges": {"age": np.array([1.0, 2.0])}}
+    lows = np.array([1.0, 2.0])
+    rules = Constraints(immutable=given["immutable"], ranges={"age": (lows, None)})
+    given["immutable"].append("age")
+    lows[:] = 9
+    assert rules.to_dict() == {"immutable": ["sex"], "ranges": {"age": {"low": [1.0, 2.0]}}}
