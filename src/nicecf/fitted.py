@@ -17,7 +17,7 @@ from nicecf.autoencoder import error_by
 from nicecf.constraints import Constraints
 from nicecf.decision import Jury
 from nicecf.distance import Heom
-from nicecf.exceptions import ModelError
+from nicecf.exceptions import ModelError, NicecfError
 from nicecf.method import Question, Witnesses, ask, confirm
 from nicecf.progress import Choice, Report, reporting
 from nicecf.reasons import Reasons
@@ -120,18 +120,17 @@ class Fitted:
             n_done = 0
             for part in parts:
                 answers = self._answers(question, part, choice, error, n_wanted, partial(_report_from, report, n_done))
-                all_answers.append(answers.of_rows(part.lines, len(rows)))
+                all_answers.append((part.lines, answers))
                 n_done += len(part.lines)
-        answers = joined(all_answers)
+        answers = joined(all_answers, len(rows))
+        is_found = question.is_answered.copy()
+        is_found[answers.points.row] = True
+        reasons = Reasons(question, self.donors, self.n_decided, self.schema, partial(self._walk, error=error))
+        why, relaxations = reasons.of(parts, ~is_found)
         if twin and self.confirms:
             question, outputs = confirm(question, self.jury, self.cost, self.witnesses, *answers.all_points())
             answers = answers.with_outputs(outputs)
         self._check_answers(question, parts, answers)
-        is_found = question.is_answered.copy()
-        is_found[answers.points.row] = True
-        walk = partial(self._walk, error=error)
-        reasons = Reasons(question, self.donors, self.n_decided, self.schema, walk)
-        why, relaxations = reasons.of(parts, ~is_found)
         is_by_twin_alone = twin is not None and not self.confirms
         return answer(
             X=question.X,
@@ -178,16 +177,13 @@ class Fitted:
         found = self._search(
             seekers.take(walking), donors.take(walking), score, error, n_wanted, lambda n: report(n_still + n)
         )
-        answers = found.of_rows(walking, len(is_asked))
-        if part.rules is None:
-            return answers
+        all_answers = [(walking, found)]
         is_left = is_asked.copy()
-        is_left[answers.points.row] = False
-        left = np.flatnonzero(is_left)
-        if not len(left):
-            return answers
-        more = self._search_hybrids(seekers.take(left), score, error, n_wanted)
-        return joined([answers, more.of_rows(left, len(is_asked))])
+        is_left[walking[found.points.row]] = False
+        if part.rules is not None and is_left.any():
+            left = np.flatnonzero(is_left)
+            all_answers.append((left, self._search_hybrids(seekers.take(left), score, error, n_wanted)))
+        return joined(all_answers, len(is_asked))
 
     def _search(
         self,
@@ -240,7 +236,7 @@ class Fitted:
         """
         donors = self.donors.nearest(seekers, score, is_limited=True)
         objective, neighbors = self.thorough or ("sparsity", None)
-        if self.thorough is None and self.reward is not None and self.reward.__name__ == "proximity":
+        if self.thorough is None and self.reward is rewards.proximity:
             objective = "proximity"
         search = Thorough(self.donors, self.donor_values, self.distance, neighbors, objective, n_wanted)
         found = search(
@@ -267,8 +263,8 @@ class Fitted:
                 mine = np.isin(some.row, part.lines)
                 lines = np.searchsorted(part.lines, some.row[mine])
                 donors = self.donors.index.values[some.donor[mine]]
-                kept = part.rules.are_kept(lines, some.values[mine], donors)
-                assert kept.all(), "a counterfactual breaks a rule: this is a defect of nicecf, please report it"
+                if not part.rules.are_kept(lines, some.values[mine], donors).all():
+                    raise NicecfError("a counterfactual breaks a rule. This is a defect of nicecf: please report it.")
 
 
 def _no_error(rows: Floats) -> Floats:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from nicecf.constraints import Constraints, Feature, Relaxation
 from nicecf.decision import Jury
 from nicecf.words import percent, shown
@@ -85,7 +87,7 @@ def _words(rules: Constraints, name: str, about: Any) -> str:
         case "increasing" | "decreasing":
             return f"{about!r} may only {name.removesuffix('ing')}e"
         case "ranges":
-            return f"{about!r} may only change within its range"
+            return f"{about!r} may only change {_span(*rules.ranges[about])}"
         case "allowed":
             return f"{about!r} may only become {_some(map(shown, rules.allowed[about]))}"
         case "forbid":
@@ -128,6 +130,14 @@ def _least(rule: Relaxable, rules: Constraints, found: Candidate) -> tuple[str, 
             kept = [pair for pair in rules.forbid[one] if pair != (before, after)]
             return to_value, _with(without, forbid={**without.forbid, **({one: kept} if kept else {})})
     return to_value, without
+
+
+def _span(low: Any, high: Any) -> str:
+    if np.ndim(low) or np.ndim(high):
+        return "within its range"
+    if low is None or high is None:
+        return f"to at most {shown(high)}" if low is None else f"to at least {shown(low)}"
+    return f"to between {shown(low)} and {shown(high)}"
 
 
 def _and(names: Any) -> str:

@@ -47,14 +47,6 @@ class Answers:
         front = None if self.front is None else replace(self.front, outputs=outputs[n:])
         return replace(self, points=replace(self.points, outputs=outputs[:n]), front=front)
 
-    def of_rows(self, lines: Ints, n_rows: int) -> Answers:
-        """The same, the rows being some lines of a longer table."""
-        notes = np.full(n_rows, None, dtype=object)
-        notes[lines] = self.notes
-        points = replace(self.points, row=lines[self.points.row])
-        front = None if self.front is None else replace(self.front, row=lines[self.front.row])
-        return replace(self, points=points, notes=notes, front=front)
-
 
 def one_for_each(donors: Ints, walks: Walks, is_kept: Bools) -> Answers:
     """The paper's answers: one walk for each row, but for those that are not kept."""
@@ -65,22 +57,22 @@ def one_for_each(donors: Ints, walks: Walks, is_kept: Bools) -> Answers:
     return Answers(points, walks.take(kept), notes)
 
 
-def joined(parts: list[Answers]) -> Answers:
-    """Answers for different rows of one table, as one. Ordered by row again."""
-    points = _concatenated([part.points for part in parts])
-    starts = np.cumsum([0, *(len(part.points.row) for part in parts)])
-    walks = _concatenated(
-        [replace(part.walks, walk=part.walks.walk + start) for part, start in zip(parts, starts, strict=False)]
-    )
-    notes = parts[0].notes.copy()
-    for part in parts[1:]:
-        notes = np.where(part.notes == None, notes, part.notes)  # noqa: E711  # element by element
+def joined(parts: list[tuple[Ints, Answers]], n_rows: int) -> Answers:
+    """Answers for some lines each of one table, as one. Rows have answers in one part at most."""
+    notes = np.full(n_rows, None, dtype=object)
+    walks, start = [], 0
+    for lines, part in parts:
+        is_noted = [note is not None for note in part.notes]
+        notes[lines[is_noted]] = part.notes[is_noted]
+        walks.append(replace(part.walks, walk=part.walks.walk + start))
+        start += len(part.points.row)
+    points = _concatenated([replace(part.points, row=lines[part.points.row]) for lines, part in parts])
     order = np.argsort(points.row, kind="stable")
-    fronts = [part.front for part in parts if part.front is not None]
+    fronts = [replace(part.front, row=lines[part.front.row]) for lines, part in parts if part.front is not None]
     front = _concatenated(fronts) if fronts else None
     if front is not None:
         front = _taken(front, np.argsort(front.row, kind="stable"))
-    return Answers(_taken(points, order), walks.take(order), notes, front)
+    return Answers(_taken(points, order), _concatenated(walks).take(order), notes, front)
 
 
 T = TypeVar("T", Points, Walks)

@@ -7,6 +7,7 @@ sees a donor through them: what it may not take is its own. Such a view is a new
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,17 +59,16 @@ class Seekers:
 class Donors:
     """One donor for each of some rows: its place in the index (-1: none), its values and outputs as the row sees it.
 
-    ``is_cut``: where time was up before all donors were tried.
+    When time is up before all donors were tried, there is none.
     """
 
     place: Ints
     values: Floats
     outputs: Floats
-    is_cut: Bools
 
     def take(self, lines: Ints | Bools) -> Donors:
         """Those of some rows."""
-        return Donors(self.place[lines], self.values[lines], self.outputs[lines], self.is_cut[lines])
+        return Donors(self.place[lines], self.values[lines], self.outputs[lines])
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +95,9 @@ class DonorSearch:
         ``is_limited``: only donors that keep to the largest number of changes. ``most``: try no more than so many.
         """
         search = _Search(self, seekers, score, is_limited)
-        try:
+        with suppress(OutOfTime):
             search.run(most)
-        except OutOfTime:
-            search.is_cut[search.place < 0] = True
-        return Donors(search.place, search.values, search.reached, search.is_cut)
+        return Donors(search.place, search.values, search.reached)
 
     def places(self, groups: Bools) -> Ints:
         """The places of all donors of some groups."""
@@ -124,7 +122,6 @@ class _Search:
         self.place = np.full(len(rows), -1, dtype=np.intp)
         self.values = rows.copy()
         self.reached = np.full((len(rows), donors.jury.width), np.nan)
-        self.is_cut = np.zeros(len(rows), dtype=bool)
 
     def run(self, most: int | None) -> None:
         index, rules = self._donors.index, self._rules
@@ -245,7 +242,6 @@ class DonorChoice:
         n_rows = len(seekers.rows)
         place = np.full(n_rows, -1, dtype=np.intp)
         values, outputs = seekers.rows.copy(), np.full((n_rows, self._donors.jury.width), np.nan)
-        is_cut = np.zeros(n_rows, dtype=bool)
         if seekers.rules is None and self._guess is not None:
             first, second = self._guess
             is_first = seekers.wanted[np.arange(n_rows), self._donors.index.group(first)]
@@ -256,10 +252,5 @@ class DonorChoice:
         left = np.flatnonzero(is_asked & (place < 0))
         if len(left):
             found = self._donors.nearest(seekers.take(left), score)
-            place[left], values[left], outputs[left], is_cut[left] = (
-                found.place,
-                found.values,
-                found.outputs,
-                found.is_cut,
-            )
-        return Donors(place, values, outputs, is_cut)
+            place[left], values[left], outputs[left] = found.place, found.values, found.outputs
+        return Donors(place, values, outputs)
