@@ -4,8 +4,9 @@ import functools
 
 import pytest
 
-from nicecf import NICE, testing
+from nicecf import NICE, Constraints, testing
 
+RULES = Constraints(immutable=["city"], groups=[["home", "children"]], ranges={"age": (None, 75)}, max_changes=4)
 METHODS = {
     "nice-none": functools.partial(NICE, optimize="none"),
     "nice-sparsity": functools.partial(NICE, optimize="sparsity"),
@@ -15,6 +16,10 @@ METHODS = {
     "nice-thorough": functools.partial(NICE, search="thorough", neighbors=10),
     "nice-thorough-plausibility": functools.partial(NICE, search="thorough", neighbors=10, optimize="plausibility"),
     "nice-thorough-balanced": functools.partial(NICE, search="thorough", optimize="balanced"),
+    "nice-under-rules": functools.partial(NICE, constraints=RULES),
+    "nice-thorough-under-rules": functools.partial(NICE, search="thorough", optimize="proximity", constraints=RULES),
+    "nice-robust": functools.partial(NICE, robust_to=[testing.Scorecard()]),
+    "nice-predict-weights": functools.partial(NICE, decision="predict", feature_weights={"age": 3}),
 }
 
 
@@ -24,5 +29,12 @@ def test_contract(method, check):
     check(METHODS[method])
 
 
-def test_every_check_is_in_the_list():
-    assert {name for name in vars(testing) if name.startswith("check_")} == {c.__name__ for c in testing.all_checks}
+@pytest.mark.parametrize("check", testing.rule_checks, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("method", [name for name in METHODS if name.startswith("nice")])
+def test_contract_of_rules(method, check):
+    check(METHODS[method])
+
+
+def test_every_check_is_in_a_list():
+    checks = {check.__name__ for check in [*testing.all_checks, *testing.rule_checks]}
+    assert {name for name in vars(testing) if name.startswith("check_")} == checks

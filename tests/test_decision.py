@@ -125,7 +125,7 @@ def test_a_cutoff_is_for_the_second_class_and_reached_by_equality(threshold):
 
 
 def test_a_decision_function_gets_probabilities_and_returns_labels():
-    X, y = step_data()
+    X, _ = step_data()
     seen = []
 
     def decision(probabilities):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import best
 import by_rules
 import paper
-from nicecf import NICE, Constraints, testing
+from nicecf import Constraints, testing
 from strategies import as_lists, constraints_of, problems, rules_for
 
 SEARCHES = {

@@ -67,6 +67,22 @@ class NICE(BaseEstimator):
         ``optimize="plausibility"`` or ``search="thorough"``.
     categorical_features
         ``"auto"``: the text, category and bool columns of a frame, none of an array. Or names, positions or a mask.
+    decision
+        What counts as the model's decision. None: the highest probability, or the threshold of scikit-learn's
+        FixedThresholdClassifier and TunedThresholdClassifierCV. A number: the cut-off for the probability of the
+        second of two classes. A dict ``{class: cut-off}``: a class is decided on as soon as it reaches its cut-off (of
+        several, the one furthest past it, as a share of the cut-off), else the best of the classes without one. A
+        function: probabilities, one column per class, -> labels. ``"predict"``: what the model's ``predict`` says.
+    min_probability
+        What the class decided on must have at least: a margin past the decision.
+    robust_to
+        Other models, with the same classes, that must all put a counterfactual in the target too, by the same
+        ``decision`` and ``min_probability``. A donor is then a training row on which they agree.
+    feature_weights
+        What it costs to change a feature, 1 by default: ``{feature: weight}``, or one number for each. It multiplies
+        the part of the feature in the distance, wherever the distance is used.
+    constraints
+        :class:`nicecf.Constraints`: rules that every counterfactual keeps.
     random_state
         Seed of the autoencoder; None is 0. Nothing else is random.
     accelerate
@@ -169,11 +185,17 @@ class NICE(BaseEstimator):
         will all do; or an array with one label per row. A row that is in the target already comes back unchanged.
         (Should a class really be called "other", ``["other"]`` names it.)
 
+        ``constraints``: rules for this call, on top of those of the explainer; or a list with one (or None) for each
+        row. A donor is seen through them: what a row may not take of it stays the row's own. Training rows are tried
+        nearest first and in the end all of them; where none helps, ``reasons`` names the rules that block, and
+        ``relaxations`` the cheapest that would help.
+
         ``n_counterfactuals``: up to so many for each row, which change unlike features; thorough search only. Where
         there are fewer, ``notes`` says so.
 
         ``time_budget``: seconds. The rows are scored in any case, and then each has its donor for an answer; it is
-        improved while time lasts. What was left undone is in ``notes``.
+        improved while time lasts. What was left undone is in ``notes``. (Under rules the donor must be
+        looked for: a row for which time was too short then has none.)
 
         ``progress``: True shows a bar on stderr, False none, None one on a terminal if it takes longer than a second;
         or a function of (rows done, rows in all).

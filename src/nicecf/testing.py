@@ -20,6 +20,7 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from nicecf._typing import Floats, Table
+from nicecf.constraints import Constraints
 from nicecf.exceptions import ModelError
 from nicecf.method import Method
 from nicecf.result import Counterfactuals
@@ -223,6 +224,56 @@ def check_it_pickles(make: MakeMethod) -> None:
     assert_same(cfs, pickle.loads(pickle.dumps(cfs)))
 
 
+def check_rules_are_kept(make: MakeMethod) -> None:
+    """No rule is broken, whichever kinds of rules are combined; what is not found says why."""
+    X, y = applicants()
+    method: Any = make(Scorecard()).fit(X, y)
+    rows = X.iloc[:40]
+    rules = Constraints(
+        immutable=["home"],
+        increasing=["age"],
+        ranges={"income": (1.0, 2.0)},
+        allowed={"city": ["Gent"]},
+        forbid={"guarantor": [(True, False)]},
+        groups=[["children", "city"]],
+        max_changes=3,
+    )
+    cfs = method.explain(rows, target_class="yes", constraints=rules)
+    assert cfs.found.any()
+    assert all(cfs.found == [reason is None for reason in cfs.reasons])
+    before, after = rows[cfs.found], cfs[cfs.found].to_frame()
+    changed = pd.DataFrame({name: ~_equal(before[name], after[name]) for name in rows})
+    assert not changed["home"].any()
+    assert (after["age"] >= before["age"]).all()
+    assert after["income"][changed["income"]].between(1.0, 2.0).all()
+    assert (after["city"][changed["city"]] == "Gent").all()
+    assert not (before["guarantor"] & ~after["guarantor"]).any()
+    assert (changed.sum(axis=1) <= 3).all()
+    for group in cfs[cfs.found].changes().groupby("row"):
+        donor = X.iloc[int(cfs.donors[list(rows.index).index(group[0])])]
+        if {"children", "city"} & set(group[1]["feature"]):
+            assert _equal(after.loc[group[0], ["children", "city"]], donor[["children", "city"]]).all()
+
+
+def check_rules_per_row_equal_separate_calls(make: MakeMethod) -> None:
+    """A list of rules, one for each row, gives what each row with its rules gives."""
+    X, y = applicants()
+    method: Any = make(Scorecard()).fit(X, y)
+    rows = X.iloc[:12]
+    rules = [None, Constraints(immutable=["age"]), Constraints(increasing=["income"], max_changes=1)]
+    of_rows = [rules[row % 3] for row in range(len(rows))]
+    together = method.explain(rows, constraints=of_rows)
+    for row, own in enumerate(of_rows):
+        assert_same(together[row : row + 1], method.explain(rows.iloc[[row]], constraints=own))
+
+
+def check_no_rules_change_nothing(make: MakeMethod) -> None:
+    """Empty rules give what there is without any."""
+    X, y = applicants()
+    method: Any = make(Scorecard()).fit(X, y)
+    assert_same(method.explain(X.iloc[:25]), method.explain(X.iloc[:25], constraints=Constraints()))
+
+
 def assert_same(one: Counterfactuals, other: Counterfactuals) -> None:
     """Two answers are equal: rows, reasons, donors and changes."""
     assert one.found.tolist() == other.found.tolist()
@@ -232,6 +283,13 @@ def assert_same(one: Counterfactuals, other: Counterfactuals) -> None:
         if not left.equals(right):  # the fast way first; the slow one says where they differ
             pd.testing.assert_frame_equal(left, right)
 
+
+# For methods whose ``explain`` takes constraints.
+rule_checks: list[Callable[[MakeMethod], None]] = [
+    check_rules_are_kept,
+    check_rules_per_row_equal_separate_calls,
+    check_no_rules_change_nothing,
+]
 
 all_checks: list[Callable[[MakeMethod], None]] = [
     check_found_rows_are_in_the_target,
@@ -245,6 +303,10 @@ all_checks: list[Callable[[MakeMethod], None]] = [
     check_threads_may_share_one_explainer,
     check_it_pickles,
 ]
+
+
+def _equal(one: Any, other: Any) -> Any:
+    return (one == other).fillna(False).astype(bool) | (one.isna() & other.isna())
 
 
 def _tuples(X: Table) -> list[tuple[Any, ...]]:
