@@ -338,7 +338,7 @@ def test_bounds_from_a_table_of_the_rows(nice):
     assert (after["income"] >= before["income"]).all()
     assert (after["income"] <= before["income"] + 15).all()
     assert ((after["age"] <= 45) | (after["age"] == before["age"]) | (before["age"] > 40)).all()
-    assert "'income' may only change within its range" in "".join(filter(None, cfs.reasons))
+    assert "'income' may only change to between" in "".join(filter(None, cfs.reasons))
 
 
 SHEET = """feature,immutable,direction,order,low,high,allowed,forbid,step,group

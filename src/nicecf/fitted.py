@@ -125,7 +125,14 @@ class Fitted:
         answers = joined(all_answers, len(rows))
         is_found = question.is_answered.copy()
         is_found[answers.points.row] = True
-        reasons = Reasons(question, self.donors, self.n_decided, self.schema, partial(self._walk, error=error))
+        reasons = Reasons(
+            question,
+            self.donors,
+            self.n_decided,
+            self.schema,
+            walk=partial(self._walk, error=error),
+            search_hybrids=partial(self._search_hybrids, error=error),
+        )
         why, relaxations = reasons.of(parts, ~is_found)
         if twin and self.confirms:
             question, outputs = confirm(question, self.jury, self.cost, self.witnesses, *answers.all_points())
@@ -172,17 +179,21 @@ class Fitted:
         )
         is_asked = ~question.is_answered[part.lines]
         donors = choice.settle(seekers, is_asked, score)
-        walking = np.flatnonzero(donors.place >= 0)
-        n_still = len(is_asked) - len(walking)
+        # Under rules, hybrids may help where no donor as a whole does.
+        is_ruled_thorough = self.thorough is not None and part.rules is not None
+        seeking = np.flatnonzero(is_asked if is_ruled_thorough else donors.place >= 0)
+        n_still = len(is_asked) - len(seeking)
         found = self._search(
-            seekers.take(walking), donors.take(walking), score, error, n_wanted, lambda n: report(n_still + n)
+            seekers.take(seeking), donors.take(seeking), score, error, n_wanted, lambda n: report(n_still + n)
         )
-        all_answers = [(walking, found)]
+        all_answers = [(seeking, found)]
         is_left = is_asked.copy()
-        is_left[walking[found.points.row]] = False
-        if part.rules is not None and is_left.any():
+        for search in [*([] if self.thorough else [self._search_hybrids]), self._walk_to_few_changes]:
+            is_left[all_answers[-1][0][all_answers[-1][1].points.row]] = False
             left = np.flatnonzero(is_left)
-            all_answers.append((left, self._search_hybrids(seekers.take(left), score, error, n_wanted)))
+            if part.rules is None or not len(left):
+                break
+            all_answers.append((left, search(seekers.take(left), donors.take(left), score, error=error)))
         return joined(all_answers, len(is_asked))
 
     def _search(
@@ -228,21 +239,29 @@ class Fitted:
         return one_for_each(donors.place, walks, seekers.keep_to_limit(np.arange(len(seekers.rows)), walks.values))
 
     def _search_hybrids(
-        self, seekers: Seekers, score: Scorer, error: Callable[[Floats], Floats] | None, n_wanted: int
+        self,
+        seekers: Seekers,
+        donors: Donors,
+        score: Scorer,
+        *,
+        error: Callable[[Floats], Floats] | None,
+        objective: str | None = None,
     ) -> Answers:
-        """For rows that no donor as a whole helps, or by a walk that is too long: look at the hybrids of many donors.
-
-        If there is a donor that keeps to the largest number of changes, it is found in any case.
-        """
-        donors = self.donors.nearest(seekers, score, is_limited=True)
-        objective, neighbors = self.thorough or ("sparsity", None)
-        if self.thorough is None and self.reward is rewards.proximity:
-            objective = "proximity"
-        search = Thorough(self.donors, self.donor_values, self.distance, neighbors, objective, n_wanted)
-        found = search(
-            seekers, donors, score=score, error=error if self.thorough and error else _no_error, report=_nothing
-        )
+        """For rows that no donor as a whole helps, or by a walk that is too long: the hybrids of many donors."""
+        own, neighbors = self.thorough or ("proximity" if self.reward is rewards.proximity else "sparsity", None)
+        search = Thorough(self.donors, self.donor_values, self.distance, neighbors, objective or own, n_wanted=1)
+        measure = error if self.thorough and error else _no_error
+        found = search(seekers, donors, score=score, error=measure, report=_nothing)
         return found if self.thorough else replace(found, front=None)
+
+    def _walk_to_few_changes(
+        self, seekers: Seekers, donors: Donors, score: Scorer, *, error: Callable[[Floats], Floats] | None
+    ) -> Answers:
+        """For rows that are still not helped: the nearest donor that is no more changes away than may be made."""
+        donors = self.donors.nearest(seekers, score, is_limited=True)
+        walking = np.flatnonzero(donors.place >= 0)
+        found = self._walk(self.jury, seekers.take(walking), donors.take(walking), score, error)
+        return joined([(walking, found)], len(seekers.rows))
 
     def _check_answers(self, question: Question, parts: list[Part], answers: Answers) -> None:
         """The last line of the contract: nothing leaves that the models did not accept, or that breaks a rule."""

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from nicecf.constraints import Constraints, Feature, Relaxation
 from nicecf.decision import Jury
 from nicecf.words import percent, shown
@@ -40,33 +38,31 @@ class Relaxable:
 
     name: str
     about: Any
-    words: str
     constraints: Constraints
     jury: Jury
 
     def relaxation(self, rules: Constraints, found: Candidate) -> Relaxation:
         """The least that must be relaxed for a candidate to be allowed; ``rules`` are all rules of its row."""
         action, relaxed = _least(self, rules, found)
-        return Relaxation(self.words, action, found.n_changes, found.distance, relaxed)
+        return Relaxation(_words(self.name, self.about, rules), action, found.n_changes, found.distance, relaxed)
+
+
+def in_words(rules: Constraints, jury: Jury) -> list[str]:
+    """All rules of a row, those of the decision last."""
+    return [_words(rule.name, rule.about, rules) for rule in relaxables(rules, jury)]
 
 
 def relaxables(rules: Constraints, jury: Jury) -> Iterator[Relaxable]:
     """All rules that can be left out one at a time, those of the decision last."""
     for name in ("immutable", "increasing", "decreasing", "ranges", "allowed", "forbid", "step", "groups"):
         for about in getattr(rules, name):
-            yield Relaxable(name, about, _words(rules, name, about), _without(rules, name, about), jury)
+            yield Relaxable(name, about, _without(rules, name, about), jury)
     if rules.max_changes is not None:
-        words = (
-            "only 1 feature may change"
-            if rules.max_changes == 1
-            else f"at most {rules.max_changes} features may change"
-        )
-        yield Relaxable("max_changes", None, words, _with(rules, max_changes=None), jury)
+        yield Relaxable("max_changes", rules.max_changes, _with(rules, max_changes=None), jury)
     if jury.min_probability is not None:
-        words = f"the probability must be at least {percent(jury.min_probability)}"
-        yield Relaxable("min_probability", None, words, rules, replace(jury, min_probability=None))
+        yield Relaxable("min_probability", jury.min_probability, rules, replace(jury, min_probability=None))
     for number in range(1, len(jury.jurors)):
-        yield Relaxable("robust_to", number, f"model {number} of robust_to must agree", rules, jury.without(number))
+        yield Relaxable("robust_to", number, rules, jury.without(number))
 
 
 def _with(rules: Constraints, **changes: Any) -> Constraints:
@@ -80,8 +76,14 @@ def _without(rules: Constraints, name: str, about: Any) -> Constraints:
     return _with(rules, **{name: [one for one in given if one != about]})
 
 
-def _words(rules: Constraints, name: str, about: Any) -> str:
+def _words(name: str, about: Any, rules: Constraints) -> str:
     match name:
+        case "max_changes":
+            return "only 1 feature may change" if about == 1 else f"at most {about} features may change"
+        case "min_probability":
+            return f"the probability must be at least {percent(about)}"
+        case "robust_to":
+            return f"model {about} of robust_to must agree"
         case "immutable":
             return f"{about!r} may not change"
         case "increasing" | "decreasing":
@@ -133,8 +135,6 @@ def _least(rule: Relaxable, rules: Constraints, found: Candidate) -> tuple[str, 
 
 
 def _span(low: Any, high: Any) -> str:
-    if np.ndim(low) or np.ndim(high):
-        return "within its range"
     if low is None or high is None:
         return f"to at most {shown(high)}" if low is None else f"to at least {shown(low)}"
     return f"to between {shown(low)} and {shown(high)}"

@@ -48,11 +48,15 @@ class Seekers:
         """Which features move together."""
         return Groups() if self.rules is None else Groups(self.rules.groups)
 
+    @property
+    def most_changes(self) -> int:
+        """How many features may change."""
+        most = None if self.rules is None else self.rules.max_changes
+        return self.rows.shape[1] if most is None else most
+
     def keep_to_limit(self, lines: Ints, values: Floats) -> Bools:
-        """Whether values for some of the rows change no more features than are allowed to change."""
-        if self.rules is None or self.rules.max_changes is None:
-            return np.ones(len(lines), dtype=bool)
-        return differs(self.rows[lines], values).sum(axis=1) <= self.rules.max_changes
+        """Whether values for some of the rows change no more features than may change."""
+        return np.asarray(differs(self.rows[lines], values).sum(axis=1) <= self.most_changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +122,7 @@ class _Search:
         self._wanted = seekers.wanted
         self._rules = seekers.rules
         self._score = score
-        self._most_changes = seekers.rules.max_changes if seekers.rules is not None and is_limited else None
+        self._most_changes = seekers.most_changes if is_limited else rows.shape[1]
         self.place = np.full(len(rows), -1, dtype=np.intp)
         self.values = rows.copy()
         self.reached = np.full((len(rows), donors.jury.width), np.nan)
@@ -186,7 +190,7 @@ class _Search:
         is_open = np.ones(len(places), dtype=bool)
         if rules is not None:
             changes = differs(self._rows[lines], values).sum(axis=1)
-            is_open = (changes > 0) & (changes <= (self._most_changes or changes))
+            is_open = (changes > 0) & (changes <= self._most_changes)
             is_new = is_open & differs(values, as_they_are).any(axis=1)
             if is_new.any():
                 outputs[is_new] = self._score(values[is_new])

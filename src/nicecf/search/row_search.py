@@ -45,9 +45,8 @@ class RowSearch:
     """The thorough search for one row.
 
     ``found`` are the valid hybrids worth keeping. They only get better, and the search can be stopped at any time:
-    to begin with they are ``start``, known to be valid, whose errors must be measured first; those of them that change
-    no more than ``most_changes`` features. ``is_exhaustive`` if there are not too many hybrids to look at every one;
-    for ``n_large`` donors there are.
+    to begin with they are ``start``, known to be valid, whose errors must be measured first. ``is_exhaustive`` if there
+    are not too many hybrids to look at every one; for ``n_large`` donors there are.
     """
 
     def __init__(
@@ -59,12 +58,9 @@ class RowSearch:
         front: Front,
         singles: Hybrids,
         jury: Jury,
-        most_changes: int | None = None,
     ) -> None:
         self.lattices = lattices
-        self.start = start
-        self._most_changes = len(lattices.row) if most_changes is None else most_changes
-        self.found = self._within(start)
+        self.start = self.found = start
         self.is_measured = self.is_done = False
         sizes = 2.0 ** np.minimum(lattices.sizes, 60)
         self._is_whole = np.cumsum(sizes) <= WHOLE_LATTICES
@@ -83,7 +79,7 @@ class RowSearch:
         """Search until nothing is left to ask for."""
         self.start = yield from self._measured(self.start)
         self._seen.update(self.start.keys.tolist())
-        self._keep(self._within(self.start))
+        self._keep(self.start)
         self.is_measured = True
         yield from self._enumerate()
         if not self.is_exhaustive:
@@ -98,7 +94,7 @@ class RowSearch:
         large = large[: 1 + np.count_nonzero(np.cumsum(sizes[large]) <= FIRST_STEPS)]
         donors = np.concatenate([whole, large])
         most = np.concatenate([sizes[whole], np.ones_like(large)])
-        hybrids = joined([self.lattices.up_to(donors, np.minimum(most, self._most_changes)), self._singles])
+        hybrids = joined([self.lattices.up_to(donors, most), self._singles])
         hybrids = yield from self._measured(self._new(hybrids))
         count = _BEST
         while len(hybrids := self._unbeaten(hybrids)):
@@ -120,7 +116,7 @@ class RowSearch:
     def _closest_to_valid(self, hybrids: Hybrids) -> Hybrids:
         """The hybrids with the highest scores, and with the highest gain in score per distance."""
         # As wide as the questions allow for a walk that is no longer than the shortest known one.
-        rounds = max(2, int(self.found.changes.min()) if len(self.found) else self._most_changes)
+        rounds = max(2, int(self.found.changes.min()) if len(self.found) else 0)
         width = int(np.clip(IN_BEAM / (self.lattices.sizes.mean() * rounds), 4, 24))
         scores = self._jury.scores(hybrids.outputs, self._wanted)
         gains = (scores - self._score) / np.maximum(hybrids.distances, 1e-12)
@@ -144,11 +140,8 @@ class RowSearch:
 
     def _new(self, hybrids: Hybrids) -> Hybrids:
         """Each hybrid once that was not asked about before."""
-        hybrids = self._within(hybrids).distinct()
+        hybrids = hybrids.distinct()
         return hybrids.take(_not_among(self._seen, hybrids))
-
-    def _within(self, hybrids: Hybrids) -> Hybrids:
-        return hybrids.take(hybrids.changes <= self._most_changes)
 
     def _unbeaten(self, hybrids: Hybrids) -> Hybrids:
         return hybrids.take(~self._front.beats(self.found, hybrids))

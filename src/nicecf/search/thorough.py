@@ -20,7 +20,7 @@ from nicecf.search.answers import Answers, Points
 from nicecf.search.donors import Donors, DonorSearch, Seekers
 from nicecf.search.front import Front, best_first, unlike
 from nicecf.search.greedy import Walks, walk_greedily
-from nicecf.search.lattice import Lattices, joined
+from nicecf.search.lattice import Hybrids, Lattices, joined
 from nicecf.search.row_search import WHOLE_LATTICES, RowSearch, in_lock_step
 from nicecf.search.single_changes import DonorValues
 
@@ -86,13 +86,15 @@ class Thorough:
         for n_done, ((i, places), search) in enumerate(done, 1):
             is_searched[i] = True
             report(n_done)
-            if not len(search.found):
+            # What changes too many features beats nothing that does not: the front of those is not missing any.
+            found = search.found.take(search.found.changes <= seekers.most_changes)
+            if not len(found):
                 continue
             objective = self.objective if len(search.start) else self.objective.replace("balanced", "sparsity")
-            order = best_first(objective, search.found, search.start.take(slice(0, 1)))
-            best = order[:1] if self.n_wanted == 1 else unlike(search.found, order, self.n_wanted)
-            chosen.append(_points(i, places, search, best))
-            fronts.append(_points(i, places, search, Front(by_features=False).of(search.found)))
+            order = best_first(objective, found, search.start.take(slice(0, 1)))
+            best = order[:1] if self.n_wanted == 1 else unlike(found, order, self.n_wanted)
+            chosen.append(_points(i, places, search.lattices, found.take(best)))
+            fronts.append(_points(i, places, search.lattices, found.take(Front(by_features=False).of(found))))
             notes[i] = self._note(search, n_found=len(best))
         left = np.flatnonzero(~is_searched[has_donor] & seekers.keep_to_limit(has_donor, known.values))
         for i, is_cut in zip(has_donor[left].tolist(), known.is_cut[left].tolist(), strict=True):
@@ -169,10 +171,9 @@ class Thorough:
                     start.append(paper.scored(np.array([each.outputs[at_walk] for each in walks])))
                     outputs[0], is_known[0] = donors.outputs[i], True
                 start.append(lattices.ends().scored(outputs).take(is_known))
-                most = None if rules is None else rules.max_changes
                 yield (
                     (i, mine),
-                    RowSearch(lattices, joined(start), scores[j], wanted[i], front, singles, self.jury, most),
+                    RowSearch(lattices, joined(start), scores[j], wanted[i], front, singles, self.jury),
                 )
 
     def _walk(
@@ -223,11 +224,10 @@ class Thorough:
         return "; ".join(notes) or None
 
 
-def _points(i: int, donors: Ints, search: RowSearch, places: Ints) -> Points:
+def _points(i: int, donors: Ints, lattices: Lattices, hybrids: Hybrids) -> Points:
     """Some of what the search of row ``i`` found; ``donors`` are the places of its donors in the index."""
-    hybrids = search.found.take(places)
     row = np.full(len(hybrids), i)
-    return Points(row, donors[hybrids.donor], search.lattices.values(hybrids), hybrids.outputs)
+    return Points(row, donors[hybrids.donor], lattices.values(hybrids), hybrids.outputs)
 
 
 def _by_row(parts: list[Points]) -> Points:
