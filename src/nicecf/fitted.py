@@ -23,7 +23,7 @@ from nicecf.progress import Choice, Report, reporting
 from nicecf.reasons import Reasons
 from nicecf.result import Counterfactuals
 from nicecf.rewards import Round
-from nicecf.rules import Part, parts_of
+from nicecf.rules import Part, Rules, parts_of
 from nicecf.schema import Schema, differs
 from nicecf.scorer import Cost, Scorer
 from nicecf.search.answers import Answers, joined, one_for_each
@@ -131,9 +131,9 @@ class Fitted:
             self.n_decided,
             self.schema,
             walk=partial(self._walk, error=error),
-            search_hybrids=partial(self._search_hybrids, error=error),
+            apply=partial(self._applied, question, error) if self.thorough else None,
         )
-        why, relaxations = reasons.of(parts, ~is_found)
+        why, relaxations = reasons.of(parts, ~is_found, answers.beyond)
         if twin and self.confirms:
             question, outputs = confirm(question, self.jury, self.cost, self.witnesses, *answers.all_points())
             answers = answers.with_outputs(outputs)
@@ -245,14 +245,26 @@ class Fitted:
         score: Scorer,
         *,
         error: Callable[[Floats], Floats] | None,
-        objective: str | None = None,
     ) -> Answers:
         """For rows that no donor as a whole helps, or by a walk that is too long: the hybrids of many donors."""
-        own, neighbors = self.thorough or ("proximity" if self.reward is rewards.proximity else "sparsity", None)
-        search = Thorough(self.donors, self.donor_values, self.distance, neighbors, objective or own, n_wanted=1)
-        measure = error if self.thorough and error else _no_error
-        found = search(seekers, donors, score=score, error=measure, report=_nothing)
-        return found if self.thorough else replace(found, front=None)
+        objective = "proximity" if self.reward is rewards.proximity else "sparsity"
+        search = Thorough(self.donors, self.donor_values, self.distance, None, objective, n_wanted=1)
+        found = search(seekers, donors, score=score, error=_no_error, report=_nothing)
+        return replace(found, front=None)
+
+    def _applied(
+        self,
+        question: Question,
+        error: Callable[[Floats], Floats] | None,
+        line: int,
+        constraints: Constraints,
+    ) -> Floats | None:
+        """The counterfactual of one row under other rules."""
+        lines = np.array([line])
+        rules = Rules.of(constraints, question.schema, question.rows[lines], trained=self.schema, index=None)
+        choice = DonorChoice(self.donors, budget=0)
+        points = self._answers(question, Part(lines, constraints, rules), choice, error, 1, _nothing).points
+        return points.values[0] if len(points.row) else None
 
     def _walk_to_few_changes(
         self, seekers: Seekers, donors: Donors, score: Scorer, *, error: Callable[[Floats], Floats] | None

@@ -13,11 +13,11 @@ from nicecf.constraints import Constraints, Relaxation
 from nicecf.decision import Jury
 from nicecf.exceptions import listed, plain
 from nicecf.method import Question
-from nicecf.relaxations import Candidate, Relaxable, in_words, relaxables
+from nicecf.relaxations import Candidate, in_words, relaxables
 from nicecf.rules import Part, Rules
 from nicecf.schema import Schema, differs
 from nicecf.search.answers import Answers, Points
-from nicecf.search.donors import Donors, DonorSearch, Seekers
+from nicecf.search.donors import DonorSearch, Seekers
 
 # Training rows that are tried for a row when one of its rules is left out, to find out whether that would help.
 _MOST_TRIED = 256
@@ -28,8 +28,8 @@ class Reasons:
     """Looks for reasons, for the rows of one ``explain`` call that were not helped.
 
     ``n_decided`` are the training rows that the model puts into each class. ``walk`` walks some rows to their donors,
-    ``search_hybrids`` looks for them at hybrids of many donors, both as the explainer does: what is said of a
-    relaxation is what it gives when it is applied.
+    ``apply`` explains a row under other rules, both as the explainer does: what is said of a relaxation is what it
+    gives when it is applied. Without ``apply``, that is the walk.
     """
 
     question: Question
@@ -37,21 +37,34 @@ class Reasons:
     n_decided: Ints
     trained: Schema
     walk: Callable[..., Answers]
-    search_hybrids: Callable[..., Answers]
+    apply: Callable[[int, Constraints], Floats | None] | None
 
-    def of(self, parts: list[Part], is_left: Bools) -> tuple[Objects, Objects]:
-        """For each row the reason, and the cheapest relaxation if there is one; None for rows that are not left."""
+    def of(self, parts: list[Part], is_left: Bools, beyond: Points | None) -> tuple[Objects, Objects]:
+        """For each row the reason, and the cheapest relaxation if there is one; None for rows that are not left.
+
+        ``beyond``: what rows would get that may not change as many features.
+        """
         reasons, relaxations = (np.full(len(is_left), None, dtype=object) for _ in range(2))
         for part in parts:
             left = np.flatnonzero(is_left[part.lines])
-            for at, offers in zip(left.tolist(), self._offers(part, left), strict=True):
-                line = part.lines[at]
-                relaxations[line] = min(offers, key=lambda one: (one.distance, one.n_changes), default=None)
+            for at, offers in zip(left.tolist(), self._offers(part, left, beyond), strict=True):
+                line = int(part.lines[at])
+                best = min(offers, key=lambda one: (one.distance, one.n_changes), default=None)
+                relaxations[line] = None if best is None else self._as_applied(line, best)
                 rules, wanted = part.constraints.for_row(at), self.question.wanted[line]
                 reasons[line] = self._reason(rules, wanted, [one.rule for one in offers], relaxations[line])
         return reasons, relaxations
 
-    def _offers(self, part: Part, left: Ints) -> list[list[Relaxation]]:
+    def _as_applied(self, line: int, relaxation: Relaxation) -> Relaxation:
+        if self.apply is None or relaxation.constraints is None or self.question.scorer.is_out_of_time():
+            return relaxation
+        values = self.apply(line, relaxation.constraints)
+        if values is None:  # for want of time
+            return relaxation
+        n_changes, distances = self._measured(self.question.rows[[line]], values[None])
+        return replace(relaxation, n_changes=int(n_changes[0]), distance=float(distances[0]))
+
+    def _offers(self, part: Part, left: Ints, beyond: Points | None) -> list[list[Relaxation]]:
         """For each row that is left, what would help if it were relaxed."""
         offers: list[list[Relaxation]] = [[] for _ in left]
         question, lines = self.question, part.lines[left]
@@ -63,57 +76,42 @@ class Reasons:
             rows = question.rows[part.lines]
             rules = Rules.of(rule.constraints, question.schema, rows, trained=self.trained, index=None).take(left)
             seekers = Seekers(question.rows[lines], question.outputs[lines], question.wanted[lines], rules)
-            for at, candidate in self._candidates(seekers, rule).items():
+            candidates = dict(self._by_walks(seekers, rule.jury))
+            if rule.name == "max_changes" and beyond is not None:
+                for at, candidate in self._by_points(lines, beyond):
+                    if at not in candidates or candidate.n_changes < candidates[at].n_changes:
+                        candidates[at] = candidate
+            for at, candidate in candidates.items():
                 offers[at].append(rule.relaxation(part.constraints.for_row(int(left[at])), candidate))
         return offers
 
-    def _candidates(self, seekers: Seekers, rule: Relaxable) -> dict[int, Candidate]:
-        """What rows would get without a rule, by their positions among the seekers."""
-        donors = replace(self.donors, jury=rule.jury).nearest(seekers, self.question.scorer, most=_MOST_TRIED)
-        candidates = dict(self._by_walks(seekers, donors, rule.jury))
-        if rule.name == "max_changes":
-            candidates |= self._with_fewest_changes(seekers, donors, candidates)
-        return candidates
-
-    def _with_fewest_changes(
-        self, seekers: Seekers, donors: Donors, known: dict[int, Candidate]
-    ) -> dict[int, Candidate]:
-        """Candidates with fewer changes than are known: those that a limit of that many does give."""
+    def _by_walks(self, seekers: Seekers, jury: Jury) -> Iterator[tuple[int, Candidate]]:
+        """What rows would get by a walk, by their positions among the seekers."""
         score = self.question.scorer
-        fewest = self.search_hybrids(seekers, donors, score, objective="sparsity").points
-        n_changes = differs(seekers.rows[fewest.row], fewest.values).sum(axis=1)
-        candidates = {}
-        for n in np.unique(n_changes):
-            rows = fewest.row[n_changes == n].tolist()
-            asked = np.array([row for row in rows if row not in known or n < known[row].n_changes], dtype=np.intp)
-            some = seekers.take(asked)
-            assert some.rules is not None
-            limited = replace(some, rules=replace(some.rules, max_changes=int(n)))
-            points = self.search_hybrids(limited, donors.take(asked), score).points
-            for at, candidate in self._described(limited, points):
-                if candidate.n_changes == n:
-                    candidates[int(asked[at])] = candidate
-        return candidates
-
-    def _by_walks(self, seekers: Seekers, donors: Donors, jury: Jury) -> Iterator[tuple[int, Candidate]]:
+        donors = replace(self.donors, jury=jury).nearest(seekers, score, most=_MOST_TRIED)
         walking = np.flatnonzero(donors.place >= 0)
         some, ends = seekers.take(walking), donors.take(walking)
-        points = self.walk(jury, some, ends, self.question.scorer).points
-        for row, candidate in self._described(some, points, ends.values, jury):
-            yield int(walking[row]), candidate
-
-    def _described(
-        self, seekers: Seekers, points: Points, donors: Floats | None = None, jury: Jury | None = None
-    ) -> Iterator[tuple[int, Candidate]]:
-        """Points as candidates, by their rows; what changes is what the donors as the rows see them have, if given."""
-        rows = seekers.rows[points.row]
-        n_changes = differs(rows, points.values).sum(axis=1)
-        distances = self.donors.index.distance.between(rows, points.values)
-        confidence = (jury or self.donors.jury).confidence(points.outputs)
+        points = self.walk(jury, some, ends, score).points
+        n_changes, distances = self._measured(some.rows[points.row], points.values)
+        confidence = jury.confidence(points.outputs)
         for at, row in enumerate(points.row.tolist()):
-            after = points.values[at] if donors is None else donors[row]
-            change = _change_of(self.question.schema, seekers.rows[row], after)
-            yield row, Candidate(change, float(confidence[at]), int(n_changes[at]), float(distances[at]))
+            # What must be relaxed is what the donor needs, as the row sees it: then it is found again.
+            change = _change_of(self.question.schema, some.rows[row], ends.values[row])
+            yield int(walking[row]), Candidate(change, float(confidence[at]), int(n_changes[at]), float(distances[at]))
+
+    def _by_points(self, lines: Ints, points: Points) -> Iterator[tuple[int, Candidate]]:
+        """Known points as candidates, by the positions of their rows among some lines."""
+        place_of = {line: at for at, line in enumerate(lines.tolist())}
+        rows = self.question.rows[points.row]
+        n_changes, distances = self._measured(rows, points.values)
+        confidence = self.donors.jury.confidence(points.outputs)
+        for at, line in enumerate(points.row.tolist()):
+            if line in place_of:
+                change = _change_of(self.question.schema, rows[at], points.values[at])
+                yield place_of[line], Candidate(change, float(confidence[at]), int(n_changes[at]), float(distances[at]))
+
+    def _measured(self, rows: Floats, values: Floats) -> tuple[Ints, Floats]:
+        return differs(rows, values).sum(axis=1), self.donors.index.distance.between(rows, values)
 
     def _reason(self, constraints: Constraints, wanted: Bools, blocking: list[str], best: Relaxation | None) -> str:
         jury = self.donors.jury

@@ -27,13 +27,15 @@ class Answers:
 
     ``points`` are ordered by row, the best of each first, and ``walks`` has the steps to each; a row without any has
     none. ``notes`` says for each row in words where less was done than asked for, or is None. ``front``: what nothing
-    beats, if that is known.
+    beats, if that is known. ``beyond``: for rows that have none because more features would have to change than may,
+    what comes closest to that.
     """
 
     points: Points
     walks: Walks
     notes: Objects
     front: Points | None = None
+    beyond: Points | None = None
 
     def all_points(self) -> tuple[Floats, Floats]:
         """Values and outputs of all that can be handed out."""
@@ -68,11 +70,19 @@ def joined(parts: list[tuple[Ints, Answers]], n_rows: int) -> Answers:
         start += len(part.points.row)
     points = _concatenated([replace(part.points, row=lines[part.points.row]) for lines, part in parts])
     order = np.argsort(points.row, kind="stable")
-    fronts = [replace(part.front, row=lines[part.front.row]) for lines, part in parts if part.front is not None]
-    front = _concatenated(fronts) if fronts else None
-    if front is not None:
-        front = _taken(front, np.argsort(front.row, kind="stable"))
-    return Answers(_taken(points, order), _concatenated(walks).take(order), notes, front)
+    front, beyond = (
+        _joined_points([(lines, getattr(part, of)) for lines, part in parts]) for of in ("front", "beyond")
+    )
+    return Answers(_taken(points, order), _concatenated(walks).take(order), notes, front, beyond)
+
+
+def _joined_points(parts: list[tuple[Ints, Points | None]]) -> Points | None:
+    """Points of some lines each, as one, ordered by row."""
+    given = [replace(points, row=lines[points.row]) for lines, points in parts if points is not None]
+    if not given:
+        return None
+    points = _concatenated(given)
+    return _taken(points, np.argsort(points.row, kind="stable"))
 
 
 T = TypeVar("T", Points, Walks)

@@ -78,7 +78,7 @@ class Thorough:
         known = walk(reward, seekers.take(has_donor), donors.take(has_donor))
         searches = self._searches(seekers, donors, walk, score.is_out_of_time)
         nothing = Points(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), rows[:0], row_outputs[:0])
-        chosen, fronts = [nothing], [nothing]
+        chosen, fronts, beyond = [nothing], [nothing], [nothing]
         notes = np.full(len(rows), None, dtype=object)
         at_once = max(1, CELLS_PER_CALL // (WHOLE_LATTICES * rows.shape[1]))
         done = in_lock_step(searches, score=score, error=error, at_once=at_once, is_out_of_time=score.is_out_of_time)
@@ -87,11 +87,13 @@ class Thorough:
             is_searched[i] = True
             report(n_done)
             # What changes too many features beats nothing that does not: the front of those is not missing any.
-            found = search.found.take(search.found.changes <= seekers.most_changes)
-            if not len(found):
-                continue
+            most = max(seekers.most_changes, int(search.found.changes.min(initial=len(rows[i]))))
+            found = search.found.take(search.found.changes <= most)
             objective = self.objective if len(search.start) else self.objective.replace("balanced", "sparsity")
             order = best_first(objective, found, search.start.take(slice(0, 1)))
+            if most > seekers.most_changes:
+                beyond.append(_points(i, places, search.lattices, found.take(order[:1])))
+                continue
             best = order[:1] if self.n_wanted == 1 else unlike(found, order, self.n_wanted)
             chosen.append(_points(i, places, search.lattices, found.take(best)))
             fronts.append(_points(i, places, search.lattices, found.take(Front(by_features=False).of(found))))
@@ -115,7 +117,7 @@ class Thorough:
             groups=seekers.groups,
             to_the_end=True,
         )
-        return Answers(points, walks, notes, _by_row(fronts))
+        return Answers(points, walks, notes, _by_row(fronts), _by_row(beyond))
 
     def _searches(
         self,
