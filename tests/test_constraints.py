@@ -489,3 +489,172 @@ def test_what_was_given_is_not_kept_by_reference():
     given["immutable"].append("age")
     lows[:] = 9
     assert rules.to_dict() == {"immutable": ["sex"], "ranges": {"age": {"low": [1.0, 2.0]}}}
+
+
+def split_at(cut):
+    def model(X):
+        p = (np.asarray(X)[:, 0].astype(float) > cut).astype(float)
+        return np.column_stack([1 - p, p])
+
+    return model
+
+
+@pytest.mark.parametrize(
+    ("values", "cut", "step", "expected"),
+    [
+        ([250_000.0, 250_001.0, 1_250_000.0], 250_000.5, 1_000_000, 1_250_000.0),
+        ([0.1, 0.25, 0.4], 0.2, 0.1, 0.4),
+        ([100.0, 100.65, 101.3], 100.5, 0.1, 101.3),
+        ([0.0, 1.0, 2.0], 0.5, 5e-324, None),
+        ([0.0, 1.0, 2.0], 0.5, 1e308, None),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_steps_are_whole_and_not_none(values, cut, step, expected, dtype):
+    X = np.array(values, dtype=dtype)[:, None]
+    cfs = NICE(split_at(cut)).fit(X, [0, 1, 1]).explain(X[:1], constraints=Constraints(step={0: step}))
+    assert cfs.found[0] == (expected is not None)
+    if expected is not None:
+        assert cfs.to_numpy()[0, 0] == dtype(expected)
+
+
+def test_values_of_float32_columns_are_what_they_are_written_as():
+    X = np.array([[100.1], [100.6]], dtype=np.float32)
+    nice = NICE(split_at(100.5)).fit(X, [0, 1])
+    for rules, is_found in [
+        ({"forbid": {0: [(100.1, 100.6)]}}, False),
+        ({"allowed": {0: [100.6]}}, True),
+        ({"ranges": {0: (None, 100.6)}}, True),
+        ({"ranges": {0: (100.6, None)}}, True),
+    ]:
+        assert nice.explain(X[:1], constraints=Constraints(**rules)).found[0] == is_found
+
+
+def test_text_in_a_file_stands_for_booleans_and_numbers_when_it_is_relaxed_too():
+    X = pd.DataFrame({"f": [True, False] * 10, "n": [1.0, 0.0] * 10})
+
+    def model(X):
+        p = X["f"].to_numpy(dtype=float) * (X["n"] > 0.5)
+        return np.column_stack([1 - p, p])
+
+    nice = NICE(model).fit(X, X["f"].astype(int))
+    for forbid in ({"f": [("false", "true")]}, {"n": [("0", "1")]}):
+        blocked = nice.explain(X[1:2], constraints=Constraints(forbid=forbid))
+        assert not blocked.found[0]
+        assert not blocked[0].relaxation.constraints
+        assert nice.explain(X[1:2], constraints=blocked[0].relaxation.constraints).found[0]
+
+
+def test_numbers_are_names_where_columns_have_them(nice):
+    X = pd.DataFrame({1: [0.0, 3.0], 2: [0.0, 3.0]})
+    numbered = NICE(split_at(1)).fit(X, [0, 1])
+    with pytest.raises(OptionError, match="immutable names 0, which is not a column of X; its columns are 1, 2"):
+        numbered.explain(X[:1], constraints=Constraints(immutable=[0]))
+    assert numbered.explain(X[:1], constraints=Constraints(immutable=[2])).to_frame()[1][0] == 3
+
+
+def test_a_feature_by_name_and_by_position_is_one():
+    X, y = people()
+    nice = NICE(Points()).fit(X, y)
+    rules = Constraints(groups=[["income", "education"], ["age", 2]], ranges={"age": (30, 31)})
+    cfs = nice.explain(X.iloc[:30], constraints=rules)
+    assert cfs.found.any()
+
+
+def test_the_order_of_an_ordered_category_is_known_and_numbers_may_be_text():
+    levels = ["low", "middle", "high"]
+    X = pd.DataFrame({"level": pd.Categorical(levels * 4, levels, ordered=True)})
+
+    def model(X):
+        p = (X["level"] != "middle").to_numpy(dtype=float)
+        return np.column_stack([1 - p, p])
+
+    nice = NICE(model).fit(X, (X["level"] != "middle").astype(int))
+    middle = X[1:2]
+    assert nice.explain(middle, constraints=Constraints(increasing=["level"])).to_frame()["level"].item() == "high"
+    assert nice.explain(middle, constraints=Constraints(decreasing=["level"])).to_frame()["level"].item() == "low"
+    coded = X.assign(level=X["level"].cat.codes.astype(int))
+    by_code = lambda X: model(pd.DataFrame({"level": np.array(levels)[X["level"]]}))
+    nice = NICE(by_code, categorical_features=["level"], classes=[0, 1], justified=False).fit(coded)
+    upwards = Constraints(increasing={"level": ["0", "1", "2"]})
+    assert nice.explain(coded[1:2], constraints=upwards).to_frame()["level"].item() == 2
+
+
+def test_a_model_that_refuses_rows_that_break_a_rule_does_not_stop_the_reasons():
+    X = pd.DataFrame({"city": ["A", "B"] * 6, "zip": [1, 2] * 6})
+
+    def model(X):
+        if (X["city"].map({"A": 1, "B": 2}) != X["zip"]).any():
+            raise ValueError("zip is not in city")
+        p = (X["city"] == "B").to_numpy(dtype=float)
+        return np.column_stack([1 - p, p])
+
+    rules = Constraints(groups=[["city", "zip"]], immutable=["zip"])
+    cfs = NICE(model).fit(X, [0, 1] * 6).explain(X, target_class=1, constraints=rules)
+    assert cfs.found.tolist() == [False, True] * 6
+    assert "Blocked by: 'zip' may not change" in cfs.reasons[0]
+
+
+def test_hundreds_of_rules_are_not_all_listed_and_few_rows_are_tried_for_each():
+    random = np.random.default_rng(0)
+    X, weights = random.normal(size=(300, 120)), random.normal(size=120)
+
+    def model(X):
+        p = 1 / (1 + np.exp(-X @ weights))
+        return np.column_stack([1 - p, p])
+
+    cfs = (
+        NICE(model)
+        .fit(X, (X @ weights > 0).astype(int))
+        .explain(X[:1], constraints=Constraints(immutable=list(range(120))))
+    )
+    assert not cfs.found[0]
+    assert len(cfs.reasons[0]) < 500
+    assert cfs.model_rows < 120 * 34 * 2 + 300
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"immutable": {"age": False}}, "immutable is a dict; pass a list of features"),
+        ({"ranges": {"age": (np.inf, 5)}}, "the range of 'age' is empty. A feature that may not change"),
+        ({"ranges": {"age": (None, -np.inf)}}, "the range of 'age' is empty"),
+        ({"ranges": {"age": (-np.inf, np.inf)}}, "open at both ends"),
+        ({"ranges": {"age": ([1, 2], [1, 2, 3])}}, "has 2 low ends and 3 high ends"),
+        ({"allowed": {"education": [["x"]]}}, r"allowed has \['x'\] for 'education', which is not a value"),
+        ({"forbid": {"education": [(["x"], "y")]}}, "which is not a value of a feature"),
+        ({"increasing": {"education": [["x"], ["y"]]}}, "which is not a value of a feature"),
+    ],
+)
+def test_more_rules_that_make_no_sense(rules, message):
+    with pytest.raises(OptionError, match=message):
+        Constraints(**rules)
+
+
+def test_odd_bounds(nice):
+    with pytest.raises(TypeError, match="unsupported operand"):
+        Constraints(immutable=["sex"]) & {"immutable": ["age"]}
+    with pytest.raises(OptionError, match=r"bounds of shape \(1, 2\)"):
+        nice.explain(POOR, constraints=Constraints(ranges={"age": (np.ones((1, 2)), None)}))
+    with pytest.raises(OptionError, match="a line without a feature"):
+        Constraints.from_frame(pd.DataFrame({"feature": ["age", None], "low": [1, 2]}))
+    assert Constraints(ranges={"age": (1, 10**400)}).to_dict() == {"ranges": {"age": {"low": 1}}}
+    missing = Constraints(ranges={"age": (pd.Series([1, None], dtype="Int64"), None)})
+    assert repr(Constraints(**missing.to_dict())) == repr(missing)
+    bounds = pd.Series([1.0, 2.0])
+    rules = Constraints(ranges={"age": (bounds, None)})
+    bounds.iloc[0] = 99
+    assert rules.to_dict()["ranges"]["age"]["low"] == [1.0, 2.0]
+    two = pd.concat([POOR, POOR], ignore_index=True)
+    infinite = Constraints(
+        ranges={"age": ([-np.inf, 20], None)}, immutable=["income"], allowed={"education": ["school"]}
+    )
+    assert not nice.explain(
+        two, target_class="good", constraints=infinite & Constraints(decreasing=["age"])
+    ).found.any()
+
+
+def test_bounds_from_polars(nice):
+    polars = pytest.importorskip("polars")
+    rules = Constraints(ranges={"age": (polars.Series([20.0]), None)})
+    assert nice.explain(POOR, constraints=rules).found[0]

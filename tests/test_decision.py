@@ -252,7 +252,7 @@ def test_where_the_models_cannot_agree_the_reason_says_which_one_blocks():
     assert cfs[0].relaxation.n_changes == 1
     strict = NICE(ByIncome(), min_probability=0.999).fit(X, y).explain(X.iloc[[10]])
     assert "Blocked by: the probability must be at least >99 %." in strict.reasons[0]
-    assert strict[0].relaxation.action.startswith("accept a probability of 51 %")
+    assert strict[0].relaxation.action == "accept a probability of 0.51"
 
 
 def test_a_reason_where_several_rules_block_each_other():
@@ -339,3 +339,23 @@ def test_predict_needs_a_model_that_has_it():
     X, y = step_data()
     with pytest.raises(OptionError, match="decision='predict' needs a model with predict; this method has none"):
         NICE(ByIncome().predict_proba, decision="predict").fit(X, y)
+
+
+def test_a_decision_function_is_never_asked_about_nothing_and_its_errors_are_named():
+    X, y = step_data()
+    decision = lambda p: np.vectorize(lambda v: "good" if v > 0.5 else "bad")(p[:, 1])  # fails for no rows
+    cfs = NICE(ByIncome(), decision=decision).fit(X, y).explain(X[:1], constraints=Constraints(immutable=["income"]))
+    assert not cfs.found[0]
+    with pytest.raises(
+        ModelError, match="the decision function raised ZeroDivisionError when asked for 100 rows: division by zero"
+    ):
+        NICE(ByIncome(), decision=lambda p: 1 / 0).fit(X, y)
+
+
+def test_the_probability_that_is_offered_will_do():
+    X = np.arange(10.0)[:, None]
+    model = lambda X: np.column_stack([1 - np.where(X[:, 0] >= 5, 0.5795, 0.2), np.where(X[:, 0] >= 5, 0.5795, 0.2)])
+    y = (X[:, 0] >= 5).astype(int)
+    action = NICE(model, min_probability=0.9).fit(X, y).explain(X[:1])[0].relaxation.action
+    assert action == "accept a probability of 0.579"
+    assert NICE(model, min_probability=0.579).fit(X, y).explain(X[:1]).found[0]

@@ -17,6 +17,9 @@ from nicecf.exceptions import OptionError, listed, plain
 
 # A feature by its name, or by its position in an array.
 Feature: TypeAlias = Hashable
+# Larger numbers are no numbers that a table could hold.
+_LARGEST = 1e300
+
 # One bound for all rows, one for each row, or none.
 Bound: TypeAlias = Any
 
@@ -109,6 +112,8 @@ class Constraints:
 
     def __and__(self, other: Constraints) -> Constraints:
         """Rules that keep both: the stricter one wherever they meet."""
+        if not isinstance(other, Constraints):
+            return NotImplemented
         one_way = [
             feature
             for mine, theirs in ((self.increasing, other.decreasing), (self.decreasing, other.increasing))
@@ -132,7 +137,7 @@ class Constraints:
             max_changes=min(most, default=None),
             forbid=either("forbid", lambda _, mine, theirs: tuple(dict.fromkeys([*mine, *theirs]))),
             step=either("step", _one_step),
-            groups=_merged([*self.groups, *other.groups]),
+            groups=merged_groups([*self.groups, *other.groups]),
         )
 
     def for_row(self, row: int) -> Constraints:
@@ -142,7 +147,7 @@ class Constraints:
         ranges = {}
         for one, pair in self.ranges.items():
             own = [np.asarray(bound)[row] if np.ndim(bound) else bound for bound in pair]
-            low, high = (None if bound is None or np.isnan(bound) else plain(bound) for bound in own)
+            low, high = (None if bound is None or not np.isfinite(bound) else plain(bound) for bound in own)
             if low is not None or high is not None:
                 ranges[one] = (low, high)
         return replace(self, ranges=ranges)
@@ -187,7 +192,7 @@ class Constraints:
         with open(path, "rb") as file:
             try:
                 read = tomllib.load(file)
-            except tomllib.TOMLDecodeError as error:
+            except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
                 raise OptionError(f"{path} is not TOML: {error}.") from error
         known = [one.name for one in fields(cls)]
         _check_known(f"{path} has the key", read, known)
@@ -214,6 +219,8 @@ class Constraints:
         _check_known("the frame has the column", frame.columns, known)
         if "feature" not in frame or frame.empty:
             raise OptionError("the frame needs a column 'feature' and a line for each feature that has a rule.")
+        if frame["feature"].isna().any():
+            raise OptionError("the frame has a line without a feature; every rule needs one.")
         if frame["feature"].duplicated().any():
             twice = frame["feature"][frame["feature"].duplicated()]
             raise OptionError(f"the frame has more than one line for {listed(twice)}; use one line for each feature.")
@@ -249,7 +256,8 @@ class Relaxation:
     """What would have to be relaxed for a row to get a counterfactual, and what that one would be like.
 
     ``rule``: what blocks, in words; ``action``: what to allow instead. ``constraints``: all rules of the row, with this
-    one relaxed; None where it is no constraint that blocks.
+    one relaxed; None where it is no constraint that blocks. (Rules of the explainer still hold in its ``explain``: to
+    relax one of those, make an explainer with these.)
     """
 
     rule: str
@@ -267,6 +275,8 @@ class Relaxation:
 def _names(option: str, given: Any) -> list[Feature]:
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise OptionError(f"{option}={given!r} is not a list of features; pass [{given!r}].")
+    if isinstance(given, Mapping):
+        raise OptionError(f"{option} is a dict; pass a list of features.")
     names = [plain(one) for one in given]
     for one in names:
         if not isinstance(one, Hashable) or isinstance(one, bool) or one is None:
@@ -291,7 +301,7 @@ def _directions(option: str, given: Any) -> dict[Feature, tuple[Any, ...] | None
             continue
         if isinstance(order, (str, bytes)) or not isinstance(order, Iterable):
             raise OptionError(f"{option} has {order!r} for {one!r}; pass the values from low to high, as a list.")
-        values = tuple(plain(value) for value in order)
+        values = tuple(_value(option, one, value) for value in order)
         if len(values) < 2 or len(set(values)) < len(values):
             raise OptionError(
                 f"{option} has the order {list(values)!r} for {one!r}; it needs two different values at least."
@@ -312,9 +322,14 @@ def _range(one: Feature, pair: Any) -> tuple[Bound, Bound]:
         pair = (pair.get("low"), pair.get("high"))
     if isinstance(pair, (str, bytes)) or not isinstance(pair, Sequence) or len(pair) != 2:
         raise OptionError(f"the range of {one!r} must be (low, high), with None for an open end, got {pair!r}.")
-    low, high = (_bound(one, bound) for bound in pair)
+    low: Bound = _bound(one, pair[0], open_end=-np.inf)
+    high: Bound = _bound(one, pair[1], open_end=np.inf)
     if low is None and high is None:
         raise OptionError(f"the range of {one!r} is open at both ends, so it says nothing. Leave it out.")
+    if np.ndim(low) and np.ndim(high) and len(low) != len(high):
+        raise OptionError(f"the range of {one!r} has {len(low)} low ends and {len(high)} high ends; pass as many.")
+    if any(is_number(end) and end == closed for end, closed in ((low, np.inf), (high, -np.inf))):
+        raise OptionError(f"the range of {one!r} is empty. A feature that may not change at all is immutable.")
     if low is not None and high is not None and np.any(np.asarray(low) > np.asarray(high)):
         raise OptionError(
             f"the range of {one!r} is empty: its low end {_first_above(low, high)}. Exchange the ends; a feature that "
@@ -330,35 +345,37 @@ def _first_above(low: Bound, high: Bound) -> str:
     return f"{plain(lows[row])} is above its high end {plain(highs[row])}{where}"
 
 
-def _bound(one: Feature, bound: Any) -> Bound:
-    if bound is None or isinstance(bound, pd.Series):
-        # A Series keeps its index: that it is the index of the rows is checked once they are known.
-        return bound if bound is None or pd.api.types.is_numeric_dtype(bound) else _refuse_bound(one, bound)
+def _bound(one: Feature, bound: Any, *, open_end: float) -> Bound:
+    if bound is None:
+        return None
     if is_number(bound):
-        if np.isnan(bound):
+        if bound != bound:
             raise OptionError(f"the range of {one!r} has an end that is missing (NaN); use None for an open end.")
-        value = plain(bound)
-        return None if np.isinf(bound) else value
-    if isinstance(bound, (str, bytes)) or not isinstance(bound, (Sequence, np.ndarray)):
+        if abs(bound) > _LARGEST:
+            return None if (bound > 0) == (open_end > 0) else -open_end
+        return plain(bound)
+    has_numbers = isinstance(bound, (Sequence, np.ndarray)) or hasattr(bound, "to_numpy")
+    if isinstance(bound, (str, bytes)) or not has_numbers:
         return _refuse_bound(one, bound)
     try:
-        array = np.array([np.nan if value is None else value for value in bound], dtype=np.float64)
+        array = np.array([np.nan if _is_missing(value) else value for value in bound], dtype=np.float64)
     except (TypeError, ValueError):
         return _refuse_bound(one, bound)
-    return array
+    # A Series keeps its index: that it is the index of the rows is checked once they are known.
+    return pd.Series(array, index=bound.index) if isinstance(bound, pd.Series) else array
 
 
 def _refuse_bound(one: Feature, bound: Any) -> Bound:
     raise OptionError(
-        f"the range of {one!r} has an end that is no number: {bound!r}. Pass a number, None for an open end, or one "
-        "number per row. For categories, use allowed."
+        f"the range of {one!r} has an end that is no number: {str(bound)[:60]!r}. Pass a number, None for an open "
+        "end, or one number per row. For categories, use allowed."
     )
 
 
 def _allowed(one: Feature, values: Any) -> tuple[Any, ...]:
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise OptionError(f"allowed has {values!r} for {one!r}; pass a list of values.")
-    read = tuple(dict.fromkeys(None if _is_missing(value) else plain(value) for value in values))
+    read = tuple(dict.fromkeys(_value("allowed", one, value) for value in values))
     if not read:
         raise OptionError(f"allowed names no value for {one!r}. A feature that may not change is immutable.")
     return read
@@ -371,7 +388,7 @@ def _pairs(one: Feature, pairs: Any) -> tuple[tuple[Any, Any], ...]:
     for pair in pairs:
         if isinstance(pair, (str, bytes)) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise OptionError(f"forbid has {pair!r} for {one!r}; pass pairs (before, after).")
-        before, after = (None if _is_missing(value) else plain(value) for value in pair)
+        before, after = (_value("forbid", one, value) for value in pair)
         if before == after:
             raise OptionError(
                 f"forbid has ({before!r}, {after!r}) for {one!r}: what stays is no change, it is always allowed."
@@ -403,7 +420,7 @@ def _groups(given: Any) -> tuple[tuple[Feature, ...], ...]:
     return tuple(groups)
 
 
-def _merged(groups: Iterable[Sequence[Feature]]) -> list[list[Feature]]:
+def merged_groups(groups: Iterable[Sequence[Feature]]) -> list[list[Feature]]:
     """Groups that share no feature: those that do are one."""
     separate: list[list[Feature]] = []
     for group in groups:
@@ -441,9 +458,18 @@ def _in_both(one: Feature, mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> tu
 def _overlap(mine: tuple[Bound, Bound], theirs: tuple[Bound, Bound]) -> tuple[Bound, Bound]:
     lows = [pair[0] for pair in (mine, theirs) if pair[0] is not None]
     highs = [pair[1] for pair in (mine, theirs) if pair[1] is not None]
-    low = lows[0] if len(lows) == 1 else np.fmax(*lows) if lows else None
-    high = highs[0] if len(highs) == 1 else np.fmin(*highs) if highs else None
+    low = lows[0] if len(lows) == 1 else np.fmax(*_alike(lows)) if lows else None
+    high = highs[0] if len(highs) == 1 else np.fmin(*_alike(highs)) if highs else None
     return low, high
+
+
+def _alike(bounds: list[Bound]) -> list[Bound]:
+    """Bounds that can be compared row by row, not by their labels."""
+    if sum(np.ndim(bound) for bound in bounds) > 1:
+        if len({len(bound) for bound in bounds}) > 1:
+            raise OptionError("two rules have bounds for different numbers of rows.")
+        return [np.asarray(bound) for bound in bounds]
+    return bounds
 
 
 def _check_known(who: str, given: Iterable[Any], known: Sequence[str]) -> None:
@@ -452,6 +478,15 @@ def _check_known(who: str, given: Iterable[Any], known: Sequence[str]) -> None:
             close = get_close_matches(str(one), known, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise OptionError(f"{who} {one!r}, which is not known; choose among {listed(known, limit=20)}.{hint}")
+
+
+def _value(option: str, one: Feature, value: Any) -> Any:
+    """A value of a feature; None if it is missing."""
+    if _is_missing(value):
+        return None
+    if not isinstance(plain(value), Hashable):
+        raise OptionError(f"{option} has {value!r} for {one!r}, which is not a value of a feature.")
+    return plain(value)
 
 
 def _is_missing(value: Any) -> bool:

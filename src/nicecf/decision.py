@@ -46,7 +46,7 @@ class Rule:
         if self.by_predict:
             return outputs[:, len(classes)].astype(np.intp)
         if self.function is not None:
-            return _positions(self.function(probabilities.copy()), classes, len(outputs), "the decision function")
+            return self._by_function(probabilities, classes)
         if self.cutoffs is None:
             return np.argmax(probabilities, axis=1)
         has_none = np.isnan(self.cutoffs)
@@ -55,6 +55,18 @@ class Rule:
         by_share = np.where(is_reached, share, -1.0)
         otherwise = np.where(has_none, probabilities, -1.0) if has_none.any() else share
         return np.where(is_reached.any(axis=1), by_share.argmax(axis=1), otherwise.argmax(axis=1))
+
+    def _by_function(self, probabilities: Floats, classes: Objects) -> Ints:
+        if self.function is None or not len(probabilities):
+            return np.empty(0, dtype=np.intp)
+        try:
+            decided = self.function(probabilities.copy())
+        except Exception as error:
+            raise ModelError(
+                f"the decision function raised {type(error).__name__} when asked for {len(probabilities):,} rows: "
+                f"{error} (the original error is above)."
+            ) from error
+        return _positions(decided, classes, len(probabilities), "the decision function")
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from nicecf._typing import Bools, Floats, Ints, Objects
 from nicecf.constraints import Constraints, Relaxation
 from nicecf.decision import Jury
-from nicecf.exceptions import listed, plain
+from nicecf.exceptions import ModelError, listed, plain
 from nicecf.method import Question
 from nicecf.relaxations import Candidate, in_words, relaxables
 from nicecf.rules import Part, Rules
@@ -21,6 +22,9 @@ from nicecf.search.donors import DonorSearch, Seekers
 
 # Training rows that are tried for a row when one of its rules is left out, to find out whether that would help.
 _MOST_TRIED = 256
+# The same for all rules together: where there are hundreds of them, fewer are tried for each.
+_MOST_TRIED_IN_ALL = 4096
+_MOST_RULES_SHOWN = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +80,11 @@ class Reasons:
             rows = question.rows[part.lines]
             rules = Rules.of(rule.constraints, question.schema, rows, trained=self.trained, index=None).take(left)
             seekers = Seekers(question.rows[lines], question.outputs[lines], question.wanted[lines], rules)
-            candidates = dict(self._by_walks(seekers, rule.jury))
+            # Without the limit on changes, the donors are those of the search itself, whichever had to be tried.
+            most = None if rule.name == "max_changes" else _tried_for_each(part.constraints, self.donors.jury)
+            candidates = {}
+            with suppress(ModelError):  # a model may refuse rows that break a rule: then there is nothing to offer
+                candidates = dict(self._by_walks(seekers, rule.jury, most))
             if rule.name == "max_changes" and beyond is not None:
                 for at, candidate in self._by_points(lines, beyond):
                     if at not in candidates or candidate.n_changes < candidates[at].n_changes:
@@ -85,10 +93,10 @@ class Reasons:
                 offers[at].append(rule.relaxation(part.constraints.for_row(int(left[at])), candidate))
         return offers
 
-    def _by_walks(self, seekers: Seekers, jury: Jury) -> Iterator[tuple[int, Candidate]]:
+    def _by_walks(self, seekers: Seekers, jury: Jury, most: int | None) -> Iterator[tuple[int, Candidate]]:
         """What rows would get by a walk, by their positions among the seekers."""
         score = self.question.scorer
-        donors = replace(self.donors, jury=jury).nearest(seekers, score, most=_MOST_TRIED)
+        donors = replace(self.donors, jury=jury).nearest(seekers, score, most=most)
         walking = np.flatnonzero(donors.place >= 0)
         some, ends = seekers.take(walking), donors.take(walking)
         points = self.walk(jury, some, ends, score).points
@@ -120,7 +128,7 @@ class Reasons:
         if best is not None:
             by = "by" if len(blocking) == 1 else "by each of"
             return (
-                f"no training row gives {target} under the rules. Blocked {by}: {'; '.join(blocking)}. Cheapest "
+                f"no training row gives {target} under the rules. Blocked {by}: {_shown(blocking)}. Cheapest "
                 f"relaxation: {best}"
             )
         if not n_decided:
@@ -134,9 +142,19 @@ class Reasons:
                 f"the model puts {n_decided:,} of {n_rows:,} training rows in {target}, but the label of none of them "
                 "agrees, so there is no donor; justified=False would use them"
             )
-        rules = "; ".join(in_words(constraints, jury))
-        few = f" (with the {_MOST_TRIED} nearest training rows)" if len(self.donors.index.values) > _MOST_TRIED else ""
+        rules, most = _shown(in_words(constraints, jury)), _tried_for_each(constraints, jury)
+        few = f" (with the {most} nearest training rows)" if len(self.donors.index.values) > most else ""
         return f"no training row gives {target} under the rules, and to relax one of them is not enough{few}: {rules}"
+
+
+def _tried_for_each(constraints: Constraints, jury: Jury) -> int:
+    n_rules = len(in_words(constraints, jury))
+    return int(np.clip(_MOST_TRIED_IN_ALL // max(1, n_rules), 8, _MOST_TRIED))
+
+
+def _shown(rules: list[str]) -> str:
+    more = f"; and {len(rules) - _MOST_RULES_SHOWN} more" if len(rules) > _MOST_RULES_SHOWN else ""
+    return "; ".join(rules[:_MOST_RULES_SHOWN]) + more
 
 
 def _change_of(schema: Schema, row: Floats, donor: Floats) -> Callable[[Any], tuple[Any, Any, bool]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import floor
 from typing import Any
 
 from nicecf.constraints import Constraints, Feature, Relaxation
@@ -104,7 +105,8 @@ def _least(rule: Relaxable, rules: Constraints, found: Candidate) -> tuple[str, 
     if rule.name == "max_changes":
         return f"allow {found.n_changes} changes", _with(rules, max_changes=found.n_changes)
     if rule.name == "min_probability":
-        return f"accept a probability of {percent(found.probability)}", None
+        # Rounded down: what is offered must do.
+        return f"accept a probability of {floor(1000 * found.probability) / 1000:g}", None
     if rule.name == "robust_to":
         return f"leave out model {one} of robust_to", None
     without = _without(rules, rule.name, one)
@@ -129,7 +131,7 @@ def _least(rule: Relaxable, rules: Constraints, found: Candidate) -> tuple[str, 
         case "allowed":
             return to_value, _with(rules, allowed={**rules.allowed, one: [*rules.allowed[one], after]})
         case "forbid":
-            kept = [pair for pair in rules.forbid[one] if pair != (before, after)]
+            kept = [pair for pair in rules.forbid[one] if not (_is_same(pair[0], before) and _is_same(pair[1], after))]
             return to_value, _with(without, forbid={**without.forbid, **({one: kept} if kept else {})})
     return to_value, without
 
@@ -138,6 +140,15 @@ def _span(low: Any, high: Any) -> str:
     if low is None or high is None:
         return f"to at most {shown(high)}" if low is None else f"to at least {shown(low)}"
     return f"to between {shown(low)} and {shown(high)}"
+
+
+def _is_same(given: Any, value: Any) -> bool:
+    """Whether a value, as it stands in a rule, is one of the table; in a sheet or a file it may be text."""
+    if given is None or value is None:
+        return given is value
+    if isinstance(value, float):
+        return float(given) == value
+    return bool(given == value) or str(given).lower() == str(value).lower()
 
 
 def _and(names: Any) -> str:

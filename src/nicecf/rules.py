@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 
 from nicecf._typing import Bools, Floats, Ints
-from nicecf.constraints import Constraints, Feature
+from nicecf.constraints import Constraints, Feature, merged_groups
 from nicecf.exceptions import OptionError, listed, plain
 from nicecf.schema import MISSING_CATEGORY, Column, Schema, differs
 
-# How far a change may be from a whole number of steps, as a share of a step: decimal fractions are not exact.
-_ROUNDING = 1e-6
+# How far a change may be from a whole number of steps, as a share of the values: decimal fractions are not exact.
+_ROUNDING, _ROUNDING_OF_FLOAT32 = 1e-9, 1e-6
 
 
 class Condition(Protocol):
@@ -80,13 +80,16 @@ class NotFromTo:
 
 @dataclass(frozen=True, eq=False)
 class InSteps:
-    """A whole number of steps away."""
+    """A whole number of steps away, one at least."""
 
     step: float
+    rounding: float
 
     def allows(self, lines: Ints, row: Floats, new: Floats) -> Bools:
-        steps = (new - row) / self.step
-        return np.abs(steps - np.round(steps)) <= _ROUNDING
+        with np.errstate(over="ignore", invalid="ignore"):  # of steps that are too small to count
+            steps = np.round((new - row) / self.step)
+            away = np.abs(new - row - steps * self.step)
+        return (steps != 0) & (away <= self.rounding * np.maximum(np.abs(new), np.abs(row)))
 
     def take(self, lines: Ints) -> InSteps:
         return self
@@ -277,12 +280,14 @@ class _Reader:
             among = np.array([_encoded(value, column, "allowed") for value in values])
             conditions[self._at(one, "allowed")].append(Among(among))
         for one, pairs in constraints.forbid.items():
-            column = self._schema.columns[self._at(one, "forbid")]
+            column = self._trained.columns[self._at(one, "forbid")]
             before, after = ([_encoded(pair[k], column, "forbid") for pair in pairs] for k in (0, 1))
             conditions[self._at(one, "forbid")].append(NotFromTo(np.array(before), np.array(after)))
         for one, step in constraints.step.items():
             self._check_numeric(one, "step", "allowed")
-            conditions[self._at(one, "step")].append(InSteps(step))
+            column = self._trained.columns[self._at(one, "step")]
+            rounding = _ROUNDING_OF_FLOAT32 if _is_float32(column) else _ROUNDING
+            conditions[self._at(one, "step")].append(InSteps(step, rounding))
         return Rules(
             self._rows,
             is_fixed,
@@ -295,19 +300,23 @@ class _Reader:
         return self._schema.position(one, option)
 
     def _groups(self, groups: Iterable[Iterable[Feature]]) -> tuple[Ints, ...]:
-        positions = [sorted({self._at(one, "groups") for one in group}) for group in groups]
-        return tuple(np.array(group, dtype=np.intp) for group in positions)
+        # A name and a position may mean the same feature, so that only now is it clear which groups are one.
+        positions = merged_groups([self._at(one, "groups") for one in group] for group in groups)
+        return tuple(np.unique(np.array(group, dtype=np.intp)) for group in positions)
 
     def _one_way(self, one: Feature, order: tuple[Any, ...] | None, name: str) -> Within:
         j = self._at(one, name)
         column, own, ranks = self._schema.columns[j], self._rows[:, j], None
         if column.is_categorical:
+            if order is None and getattr(column.prototype.dtype, "ordered", False):
+                order = tuple(column.prototype.dtype.categories)
             if order is None:
                 raise OptionError(
                     f"{name} names {one!r}, which is categorical, so that it has no order. Give one: {name}={{{one!r}: "
                     f"[{listed(column.levels, limit=3)}, ...]}}, from low to high."
                 )
-            left_out = [level for level in self._trained.columns[j].levels if level not in set(order)]
+            ranked = {_code_of(value, column) for value in order}
+            left_out = [level for code, level in enumerate(self._trained.columns[j].levels) if code not in ranked]
             if left_out:
                 raise OptionError(
                     f"{name} gives an order of {one!r} that leaves out {listed(left_out)}. Name all its values."
@@ -322,6 +331,8 @@ class _Reader:
     def _range(self, one: Feature, pair: tuple[Any, Any]) -> Within:
         self._check_numeric(one, "ranges", "allowed")
         ends = [self._bound(one, bound, otherwise) for bound, otherwise in zip(pair, (-np.inf, np.inf), strict=True)]
+        if _is_float32(self._trained.columns[self._at(one, "ranges")]):
+            ends = [end.astype(np.float32).astype(np.float64) for end in ends]
         return Within(*ends)
 
     def _bound(self, one: Feature, bound: Any, otherwise: float) -> Floats:
@@ -339,6 +350,8 @@ class _Reader:
                 "rows: bounds.loc[X.index]; or pass bounds.to_numpy() if they are."
             )
         bounds = np.asarray(bound, dtype=np.float64)
+        if bounds.ndim != 1:
+            raise OptionError(f"the range of {one!r} has bounds of shape {bounds.shape}; pass one number for each row.")
         return np.where(np.isnan(bounds), otherwise, bounds)
 
     def _check_numeric(self, one: Feature, option: str, instead: str) -> None:
@@ -351,9 +364,26 @@ def _ranks(order: tuple[Any, ...], column: Column) -> Floats:
     """The rank of each code; the last one, of a missing value, and those of values without a rank are NaN."""
     ranks = np.full(len(column.levels) + 1, np.nan)
     for rank, value in enumerate(order):
-        if value in column.code_of:  # an order may name values that no row has
-            ranks[column.code_of[value]] = rank
+        code = _code_of(value, column)
+        if code is not None:  # an order may name values that no row has
+            ranks[code] = rank
     return ranks
+
+
+def _is_float32(column: Column) -> bool:
+    return str(column.prototype.dtype).lower() in ("float32", "float16")
+
+
+def _code_of(value: Any, column: Column) -> int | None:
+    """The code of a category; a sheet or a file may have text where the table has numbers or booleans."""
+    if value in column.code_of:
+        return column.code_of[value]
+    alike = [
+        level
+        for level in column.levels
+        if not isinstance(level, str) and str(plain(level)).lower() == str(value).lower()
+    ]
+    return column.code_of[alike[0]] if len(alike) == 1 else None
 
 
 def _encoded(value: Any, column: Column, option: str) -> float:
@@ -362,19 +392,12 @@ def _encoded(value: Any, column: Column, option: str) -> float:
         return MISSING_CATEGORY if column.is_categorical else float("nan")
     if not column.is_categorical:
         try:
-            return float(value)
+            return float(np.float32(value)) if _is_float32(column) else float(value)
         except (TypeError, ValueError):
             raise OptionError(f"{option} has {value!r} for {column.name!r}, which is numeric.") from None
-    if value in column.code_of:
-        return float(column.code_of[value])
-    # A sheet or a file has text where the table may have numbers or booleans.
-    alike = [
-        level
-        for level in column.levels
-        if not isinstance(level, str) and str(plain(level)).lower() == str(value).lower()
-    ]
-    if len(alike) == 1:
-        return float(column.code_of[alike[0]])
+    code = _code_of(value, column)
+    if code is not None:
+        return float(code)
     close = get_close_matches(str(value), [str(level) for level in column.levels], n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     raise OptionError(

@@ -227,7 +227,13 @@ def _position(one: object, names: list[Hashable], option: str) -> int:
     one = plain(one)
     if isinstance(one, Hashable) and one in names:
         return names.index(one)
-    if isinstance(one, int) and not isinstance(one, bool) and -len(names) <= one < len(names):
+    has_numbered_names = any(isinstance(name, int) for name in names)
+    if (
+        isinstance(one, int)
+        and not isinstance(one, bool)
+        and not has_numbered_names
+        and -len(names) <= one < len(names)
+    ):
         return one % len(names)
     close = get_close_matches(str(one), [str(name) for name in names], n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""

@@ -6,7 +6,6 @@ sees a donor through them: what it may not take is its own. Such a view is a new
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -18,15 +17,13 @@ from nicecf.decision import Jury
 from nicecf.neighbors import DonorIndex
 from nicecf.rules import Rules
 from nicecf.schema import differs
-from nicecf.scorer import OutOfTime
+from nicecf.scorer import OutOfTime, Scorer
 from nicecf.search.groups import Groups
 from nicecf.search.lookahead import hybrids_ahead
 
 # Donors that are tried together for all rows, one after the other; then all others, row by row, in growing parts.
 _TRIED_TOGETHER = (1, 32)
 _FIRST_PART = 64
-
-Score = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +89,7 @@ class DonorSearch:
         more = len(self.index.leaves) - wanted.shape[1]
         return np.concatenate([wanted, np.zeros((len(wanted), more), dtype=bool)], axis=1)
 
-    def nearest(self, seekers: Seekers, score: Score, *, is_limited: bool = False, most: int | None = None) -> Donors:
+    def nearest(self, seekers: Seekers, score: Scorer, *, is_limited: bool = False, most: int | None = None) -> Donors:
         """The nearest donor that is accepted as each row may take it; in the end, all training rows are tried.
 
         Those in a wanted class come first, then all others: put through the rules, they may be accepted too.
@@ -116,7 +113,7 @@ class DonorSearch:
 class _Search:
     """The search of some rows for their nearest accepted donors."""
 
-    def __init__(self, donors: DonorSearch, seekers: Seekers, score: Score, is_limited: bool) -> None:
+    def __init__(self, donors: DonorSearch, seekers: Seekers, score: Scorer, is_limited: bool) -> None:
         self._donors = donors
         self._rows = rows = seekers.rows
         self._wanted = seekers.wanted
@@ -153,14 +150,17 @@ class _Search:
         index, jury = self._donors.index, self._donors.jury
         rules = None if self._rules is None else self._rules.take(np.array([line]))
         has_several_views = (rules is not None and rules.can_block) or len(index.leaves) > len(jury.classes)
-        orders = []
+        if self._score.is_out_of_time():
+            raise OutOfTime
+        orders: list[Ints] = []
         for groups in (in_target, ~in_target) if has_several_views else (in_target,):
             places = self._donors.places(groups)
             if rules is None:
                 places = places[jury.accepts(self._donors.outputs[places], self._wanted[line])]
             distances = index.distances_to(self._rows[line], places, rules)
-            orders.append(places[np.lexsort((index.positions[places], distances))][:most])
-        return np.concatenate(orders)
+            orders.append(places[np.lexsort((index.positions[places], distances))])
+        # Those in the target all come first: of the others none is tried before them.
+        return np.concatenate(orders)[:most]
 
     def _try_all(self, orders: list[Ints], lines: Ints) -> None:
         """Try the donors of some rows in their order, the rows side by side, in growing parts."""
@@ -241,7 +241,7 @@ class DonorChoice:
         hybrids = hybrids_ahead(starts, ends, left, budget=self._budget - len(ends), groups=groups)
         return np.concatenate([ends, hybrids])
 
-    def settle(self, seekers: Seekers, is_asked: Bools, score: Score) -> Donors:
+    def settle(self, seekers: Seekers, is_asked: Bools, score: Scorer) -> Donors:
         """The donor of each row that is asked for."""
         n_rows = len(seekers.rows)
         place = np.full(n_rows, -1, dtype=np.intp)
