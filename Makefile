@@ -26,9 +26,10 @@ format: .venv/check.done         ## let ruff write the style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/bench.done          ## speed beside NICEx, growth of time and memory, quality of the thorough search
+bench: .venv/bench.done          ## speed beside NICEx, growth of time and memory, rules, quality of the thorough search
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/constraints.py
 	$(BIN)/python benchmarks/quality.py --limit
 	$(BIN)/python benchmarks/quality.py
 

@@ -453,7 +453,10 @@ def main() -> int:
     )
     parser.add_argument("--out", help="also write the report to this file")
     options = parser.parse_args()
-    folder = Path(options.data or os.environ.get("NICECF_DATA") or "")
+    if not (options.data or os.environ.get("NICECF_DATA")):
+        print("Nothing measured: the rules are about the columns of adult and german credit. Set NICECF_DATA.")
+        return 0
+    folder = Path(options.data or os.environ["NICECF_DATA"])
     if options.rows < 1:
         parser.error(f"--rows {options.rows} leaves nothing to explain; pass 1 or more.")
     missing = [file for file, *_ in TABLES.values() if not (folder / "raw" / file).is_file()]

@@ -8,9 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -175,7 +173,22 @@ def test_predict_decides_where_it_is_asked_to():
     assert cfs[0].probability == 0.7
 
 
+THRESHOLDS = [
+    "fixed",
+    "fixed, for the first class",
+    "fixed, of the decision function",
+    "fixed, as it comes",
+    "tuned",
+    "tuned, on booleans",
+    "last in a pipeline",
+]
+
+
 def fitted_models():
+    pytest.importorskip("sklearn.frozen", reason="scikit-learn has no thresholds for fitted models before 1.6")
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+
     random = np.random.default_rng(0)
     X = pd.DataFrame(random.normal(size=(400, 3)), columns=["a", "b", "c"])
     y = np.where(X.sum(axis=1) + random.normal(size=400) > 0.8, "yes", "no")
@@ -186,12 +199,12 @@ def fitted_models():
         "fixed, of the decision function": FixedThresholdClassifier(FrozenEstimator(model), threshold=-1.0, response_method="decision_function").fit(X, y),
         "fixed, as it comes": FixedThresholdClassifier(FrozenEstimator(model)).fit(X, y),
         "tuned": TunedThresholdClassifierCV(LogisticRegression(), scoring="balanced_accuracy").fit(X, y),
-        "tuned, for the first class": TunedThresholdClassifierCV(LogisticRegression(), scoring="f1_macro").fit(X, np.where(y == "no", "a", "z") == "z"),
+        "tuned, on booleans": TunedThresholdClassifierCV(LogisticRegression(), scoring="f1_macro").fit(X, np.where(y == "no", "a", "z") == "z"),
         "last in a pipeline": make_pipeline(StandardScaler(), FixedThresholdClassifier(LogisticRegression(), threshold=0.7)).fit(X, y),
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", fitted_models()[3])
+@pytest.mark.parametrize("name", THRESHOLDS)
 def test_scikit_learns_thresholds_are_understood(name):
     X, _, _, models = fitted_models()
     model = models[name]

@@ -1,7 +1,7 @@
 """Rules are kept by every search, and whatever training row helps under them is found."""
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import best
@@ -9,6 +9,9 @@ import by_rules
 import paper
 from nicecf import Constraints, testing
 from strategies import as_lists, constraints_of, problems, rules_for
+
+# Each example is many searches.
+FEWER = settings(max_examples=100)
 
 SEARCHES = {
     "none": {"optimize": "none"},
@@ -69,6 +72,7 @@ def assert_all_kept(p, rules, cfs):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
+@FEWER
 @given(drawn=ruled_problems())
 def test_no_rule_is_ever_broken_and_every_training_row_that_helps_is_found(search, drawn):
     p, rules = drawn
@@ -84,6 +88,7 @@ def test_no_rule_is_ever_broken_and_every_training_row_that_helps_is_found(searc
             assert one.found
 
 
+@FEWER
 @given(drawn=ruled_problems())
 def test_what_several_counterfactuals_and_the_pareto_set_hold_keeps_the_rules(drawn):
     p, rules = drawn
@@ -110,6 +115,7 @@ def test_the_walk_goes_to_the_nearest_donor_as_the_row_may_take_it(optimize, dra
 
 
 @pytest.mark.parametrize("search", ["sparsity", "thorough"])
+@FEWER
 @given(drawn=ruled_problems(per_row=True))
 def test_bounds_per_row_equal_separate_calls(search, drawn):
     p, rules = drawn
@@ -124,6 +130,7 @@ def test_bounds_per_row_equal_separate_calls(search, drawn):
 
 
 @pytest.mark.parametrize("search", ["sparsity", "thorough"])
+@FEWER
 @given(p=problems(n_to_explain=st.integers(2, 3)), data=st.data())
 def test_a_list_of_constraints_equals_separate_calls(search, p, data):
     drawn = [data.draw(rules_for(p)) for _ in range(2)]
@@ -138,6 +145,7 @@ def test_a_list_of_constraints_equals_separate_calls(search, p, data):
 
 
 @pytest.mark.parametrize("search", SEARCHES)
+@FEWER
 @given(p=problems(n_to_explain=st.integers(1, 3)))
 def test_no_rules_give_what_there_was_before(search, p):
     nice = p.nice(**SEARCHES[search]).fit(p.frame(p.rows), p.labels)
@@ -169,6 +177,7 @@ def test_rules_of_the_explainer_and_of_the_call_are_both_kept(drawn, data):
 
 
 @pytest.mark.parametrize("search", ["none", "sparsity", "proximity", "thorough"])
+@FEWER
 @given(drawn=ruled_problems(per_row=True))
 def test_the_relaxation_offered_does_work(search, drawn):
     p, rules = drawn

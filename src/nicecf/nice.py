@@ -34,7 +34,8 @@ class NICE(BaseEstimator):
     """Nearest instance counterfactual explanations (Brughmans, Leyman and Martens).
 
     A counterfactual is a walk from a row to one *donor*, the nearest training row that the model puts in another
-    class (and gets right), one feature at a time, until the decision changes.
+    class (and gets right), one feature at a time, until the decision changes. Under rules, a donor is a training row as
+    the row may take it: what may not change is put back to the row's own.
 
     Parameters
     ----------

@@ -227,7 +227,7 @@ def _position(one: object, names: list[Hashable], option: str) -> int:
     one = plain(one)
     if isinstance(one, Hashable) and one in names:
         return names.index(one)
-    has_numbered_names = any(isinstance(name, int) for name in names)
+    has_numbered_names = all(isinstance(name, int) for name in names)
     if (
         isinstance(one, int)
         and not isinstance(one, bool)
