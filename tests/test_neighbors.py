@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from nicecf.distance import Heom
 from nicecf.neighbors import DonorIndex
+from nicecf.rules import Among, InSteps, NotFromTo, Rules, Within
 
 
 def brute_force(row, training, groups, wanted, heom):
@@ -51,6 +52,39 @@ def test_the_index_equals_brute_force(search, leaf_size, k):
         assert list(zip(distances[i, :n], index.positions[places[i, :n]], strict=True)) == expected
         assert (places[i, n:] == -1).all()
         assert np.isinf(distances[i, n:]).all()
+
+
+@st.composite
+def rules_for(draw, rows):
+    """Rules of all kinds for float rows, put together by hand."""
+    n, d = rows.shape
+    is_fixed = np.array(draw(st.lists(st.booleans(), min_size=d, max_size=d)))
+    conditions = []
+    for j in range(d):
+        low = np.where(np.isnan(rows[:, j]), np.nan, rows[:, j] + draw(st.sampled_from([0.0, -1.0, 1.0])))
+        high = low + draw(st.sampled_from([0.0, 2.0, np.inf]))
+        kinds = [(), (Within(low, high),), (Among(np.array([0.0, 2.0, np.nan])),), (InSteps(2.0, 1e-9),)]
+        kinds += [(NotFromTo(np.array([0.0, 1.0]), np.array([1.0, 0.0])), Within(low, np.full(n, np.inf)))]
+        conditions.append(draw(st.sampled_from(kinds)))
+    groups = (np.arange(draw(st.integers(0, d - 2)), d),) if d > 1 and draw(st.booleans()) else ()
+    return Rules(rows, is_fixed, tuple(conditions), groups)
+
+
+@given(searches(), st.sampled_from([1, 2, 5]), st.sampled_from([1, 3, 20]), st.booleans(), st.data())
+def test_the_index_equals_brute_force_through_rules(search, leaf_size, k, is_weighted, data):
+    training, rows, is_categorical, groups, wanted, scale = search
+    rules = data.draw(rules_for(rows))
+    weights = np.linspace(0.5, 3.0, rows.shape[1]) if is_weighted else None
+    heom = Heom.of(training, is_categorical, scale, weights)
+    index = DonorIndex.of(training.copy(order="F"), groups, wanted.shape[1], heom, leaf_size=leaf_size)
+    places, distances = index.nearest_many(rows, wanted, k=k, rules=rules)
+    for i, row in enumerate(rows):
+        seen = rules.project(np.full(len(training), i), training)
+        expected = brute_force(row, seen, groups, wanted[i], heom)[:k]
+        n = len(expected)
+        assert list(zip(distances[i, :n], index.positions[places[i, :n]], strict=True)) == expected
+        of_row = rules.take(np.array([i]))
+        assert index.distances_to(row, places[i, :n], of_row).tolist() == [distance for distance, _ in expected]
 
 
 def test_values_stay_with_their_positions():
