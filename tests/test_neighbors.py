@@ -87,6 +87,16 @@ def test_the_index_equals_brute_force_through_rules(search, leaf_size, k, is_wei
         assert index.distances_to(row, places[i, :n], of_row).tolist() == [distance for distance, _ in expected]
 
 
+def test_a_missing_value_that_may_not_be_taken_adds_nothing_whatever_box_it_is_in():
+    training = np.array([[1.0], [2.0], [10.0], [np.nan]])
+    heom = Heom.of(training, np.zeros(1, bool), "range")
+    index = DonorIndex.of(training.copy(order="F"), np.zeros(4, np.intp), 1, heom, leaf_size=2)
+    row = np.zeros((1, 1))
+    upwards = Rules(row, np.zeros(1, bool), ((Within(row[:, 0], np.array([np.inf])),),))
+    places, distances = index.nearest_many(row, np.ones((1, 1), bool), k=1, rules=upwards)
+    assert (index.positions[places[0, 0]], distances[0, 0]) == (3, 0.0)
+
+
 def test_values_stay_with_their_positions():
     random = np.random.default_rng(0)
     training = random.random((5000, 4))

@@ -112,6 +112,8 @@ def test_the_walk_goes_to_the_nearest_donor_as_the_row_may_take_it(optimize, dra
         )
         assert one.donor == position
         assert as_lists(one.to_frame()) == [expected]
+        changed = [name for name, old, new in zip(p.names, row, expected, strict=True) if old != new]
+        assert sorted(change.feature for change in one.changes) == changed
 
 
 @pytest.mark.parametrize("search", ["sparsity", "thorough"])

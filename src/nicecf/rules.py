@@ -80,7 +80,7 @@ class NotFromTo:
 
 @dataclass(frozen=True, eq=False)
 class InSteps:
-    """A whole number of steps away, one at least."""
+    """A whole number of steps away."""
 
     step: float
     rounding: float
@@ -89,7 +89,7 @@ class InSteps:
         with np.errstate(over="ignore", invalid="ignore"):  # of steps that are too small to count
             steps = np.round((new - row) / self.step)
             away = np.abs(new - row - steps * self.step)
-        return (steps != 0) & (away <= self.rounding * np.maximum(np.abs(new), np.abs(row)))
+        return away <= self.rounding * np.maximum(np.abs(new), np.abs(row))
 
     def take(self, lines: Ints) -> InSteps:
         return self
