@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from nicecf import NICE, Constraints, OptionError
+from nicecf.search import row_search
 
 
 def people(n_rows=200, seed=0):
@@ -658,3 +659,24 @@ def test_bounds_from_polars(nice):
     polars = pytest.importorskip("polars")
     rules = Constraints(ranges={"age": (polars.Series([20.0]), None)})
     assert nice.explain(POOR, constraints=rules).found[0]
+
+
+@pytest.mark.parametrize("search", ["greedy", "thorough"])
+def test_a_far_training_row_with_few_changes_is_found_in_the_end(search, monkeypatch):
+    monkeypatch.setattr(row_search, "IN_BEAM", 0)  # which might come across it
+    monkeypatch.setattr(row_search, "AROUND", 0)
+    # 150 nearer rows need three changes each, one at the end of the table needs two: exactly as many as may be made.
+    near = 0.1 + np.arange(150)[:, None] / 1000 + np.zeros((150, 3))
+    X = np.vstack([np.zeros((1, 3)), near, [[9.0, 9.0, 0.0]]])
+
+    def model(X):
+        is_yes = (X >= 0.1).all(axis=1) | (X[:, :2] >= 9).all(axis=1)
+        return np.column_stack([~is_yes, is_yes]).astype(float)
+
+    nice = NICE(model, search=search, plausibility=lambda X: np.zeros(len(X))).fit(X, model(X).argmax(axis=1))
+    cfs = nice.explain(X[:1], constraints=Constraints(max_changes=2))
+    assert cfs.to_numpy().tolist() == [[9.0, 9.0, 0.0]]
+    assert cfs[0].donor == 151
+    assert "Blocked by: only 1 feature may change. Cheapest relaxation: allow 3 changes: 3 changes" in (
+        nice.explain(X[:1], constraints=Constraints(max_changes=1)).reasons[0]
+    )

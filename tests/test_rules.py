@@ -97,10 +97,12 @@ def test_what_several_counterfactuals_and_the_pareto_set_hold_keeps_the_rules(dr
     assert_all_kept(p, rules, cfs.pareto())
 
 
-@pytest.mark.parametrize("optimize", ["none", "sparsity", "plausibility"])
+@pytest.mark.parametrize("optimize", ["none", "sparsity", "proximity", "plausibility"])
 @given(drawn=ruled_problems(limit=False))
 def test_the_walk_goes_to_the_nearest_donor_as_the_row_may_take_it(optimize, drawn):
     p, rules = drawn
+    # Equation 3 subtracts two sums; with standard deviations, rounding would decide its ties.
+    assume(not (optimize == "proximity" and p.scale == "std"))
     for i, one in enumerate(explained(p, rules, optimize)):
         row = p.to_explain[i]
         wanted, donors = donors_of(p, i, rules)
