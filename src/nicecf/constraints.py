@@ -269,7 +269,8 @@ class Relaxation:
     def __str__(self) -> str:
         """``allow 'age' to increase: 3 changes, distance 0.4``."""
         changes = "1 change" if self.n_changes == 1 else f"{self.n_changes} changes"
-        return f"{self.action}: {changes}, distance {self.distance:.2g}"
+        said = "" if self.action.endswith(f" {changes}") else f"{changes}, "
+        return f"{self.action}: {said}distance {self.distance:.2g}"
 
 
 def _names(option: str, given: Any) -> list[Feature]:
