@@ -121,10 +121,12 @@ class DonorIndex:
         total = np.zeros((len(lines), len(donors)))
         may = None if rules is None or not rules.can_block else rules.may_take(lines, donors)
         for j in range(donors.shape[1]):
+            if rules is not None and rules.is_fixed[j]:
+                continue  # what never changes is never away
             part = self.distance.feature(j, rows[lines, j, None], donors[None, :, j])
-            total += (
-                part if may is None or rules is None or not rules.restricts[j] else np.where(may[:, :, j], part, 0.0)
-            )
+            if may is not None and rules is not None and rules.restricts[j]:
+                part *= may[:, :, j]
+            total += part
         return total
 
     def _search(self, leaves: Leaves, rows: Floats, asking: Ints, found: _Nearest, rules: Rules | None) -> None:

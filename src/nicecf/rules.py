@@ -140,10 +140,14 @@ class Rules:
         return bool(self.restricts.any())
 
     def may_take(self, lines: Ints, donors: Floats) -> Bools:
-        """Which of the donors' values each row may take: shape (lines, donors, features)."""
+        """Which of the donors' values each row may take: shape (lines, donors, features). Not those that are fixed."""
         shape = (len(lines), len(donors))
         may = np.ones((*shape, self.rows.shape[1]), dtype=bool)
-        for j in np.flatnonzero(self.restricts).tolist():
+        is_alone_and_fixed = self.is_fixed.copy()
+        for group in self.groups:
+            is_alone_and_fixed[group] = False
+        may[:, :, is_alone_and_fixed] = False  # whether it is equal makes no difference
+        for j in np.flatnonzero(self.restricts & ~is_alone_and_fixed).tolist():
             may[:, :, j] = self._may_take(j, lines, self.rows[lines, j, None], donors[None, :, j])
         self._join(may)
         return may
