@@ -677,6 +677,7 @@ def test_a_far_training_row_with_few_changes_is_found_in_the_end(search, monkeyp
     cfs = nice.explain(X[:1], constraints=Constraints(max_changes=2))
     assert cfs.to_numpy().tolist() == [[9.0, 9.0, 0.0]]
     assert cfs[0].donor == 151
-    assert "Blocked by: only 1 feature may change. Cheapest relaxation: allow 3 changes: distance" in (
-        nice.explain(X[:1], constraints=Constraints(max_changes=1)).reasons[0]
+    assert (
+        "Blocked by: only 1 feature may change. Cheapest relaxation: allow 3 changes: distance"
+        in (nice.explain(X[:1], constraints=Constraints(max_changes=1)).reasons[0])
     )

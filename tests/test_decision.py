@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score, make_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -180,6 +181,7 @@ THRESHOLDS = [
     "fixed, as it comes",
     "tuned",
     "tuned, on booleans",
+    "tuned, for the first class",
     "last in a pipeline",
 ]
 
@@ -198,6 +200,7 @@ def fitted_models():
         "fixed, for the first class": FixedThresholdClassifier(FrozenEstimator(model), threshold=0.2, pos_label="no").fit(X, y),
         "fixed, of the decision function": FixedThresholdClassifier(FrozenEstimator(model), threshold=-1.0, response_method="decision_function").fit(X, y),
         "fixed, as it comes": FixedThresholdClassifier(FrozenEstimator(model)).fit(X, y),
+        "tuned, for the first class": TunedThresholdClassifierCV(LogisticRegression(), scoring=make_scorer(f1_score, pos_label="no")).fit(X, y),
         "tuned": TunedThresholdClassifierCV(LogisticRegression(), scoring="balanced_accuracy").fit(X, y),
         "tuned, on booleans": TunedThresholdClassifierCV(LogisticRegression(), scoring="f1_macro").fit(X, np.where(y == "no", "a", "z") == "z"),
         "last in a pipeline": make_pipeline(StandardScaler(), FixedThresholdClassifier(LogisticRegression(), threshold=0.7)).fit(X, y),
