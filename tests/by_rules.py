@@ -19,7 +19,9 @@ def may_change(j, before, after, rules, i):
                 return False
     if j in rules.get("ranges", {}):
         low, high = (end[i] if isinstance(end, list) else end for end in rules["ranges"][j])
-        if after is None or (low is not None and after < low) or (high is not None and after > high):
+        if (low, high) != (None, None) and after is None:
+            return False
+        if (low is not None and after < low) or (high is not None and after > high):
             return False
     if j in rules.get("allowed", {}) and after not in rules["allowed"][j]:
         return False

@@ -681,3 +681,20 @@ def test_a_far_training_row_with_few_changes_is_found_in_the_end(search, monkeyp
         "Blocked by: only 1 feature may change. Cheapest relaxation: allow 3 changes: distance"
         in (nice.explain(X[:1], constraints=Constraints(max_changes=1)).reasons[0])
     )
+
+
+def test_a_row_without_bounds_in_a_table_of_bounds_is_under_no_rule():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, np.nan]])
+
+    def model(X):
+        is_yes = np.isnan(X[:, 1])
+        return np.column_stack([~is_yes, is_yes]).astype(float)
+
+    nice = NICE(model).fit(X, [0, 0, 1])
+    bounds = Constraints(ranges={1: ([None, -1.0], [None, None])})
+    cfs = nice.explain(X[:2], constraints=bounds)
+    assert cfs.found.tolist() == [True, False]
+    assert cfs[1].relaxation.action == "allow 1 to change from 0 to missing"
+    blocked = nice.explain(X[:2], constraints=bounds & Constraints(allowed={1: [5]}))
+    assert "Blocked by: 1 may only become 5" in blocked.reasons[0]
+    assert "is not enough: 1 may only change to at least -1; 1 may only become 5" in blocked.reasons[1]

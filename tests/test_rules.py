@@ -11,7 +11,7 @@ from nicecf import Constraints, testing
 from strategies import as_lists, constraints_of, problems, rules_for
 
 # Each example is many searches.
-FEWER = settings(max_examples=100)
+FEWER = settings(max_examples=60)
 
 SEARCHES = {
     "none": {"optimize": "none"},

@@ -41,7 +41,9 @@ class Within:
     def allows(self, lines: Ints, row: Floats, new: Floats) -> Bools:
         value = new if self.ranks is None else self.ranks[new.astype(np.intp)]
         shape = (len(lines),) + (1,) * (row.ndim - 1)
-        return (value >= self.low[lines].reshape(shape)) & (value <= self.high[lines].reshape(shape))
+        low, high = self.low[lines].reshape(shape), self.high[lines].reshape(shape)
+        # Without any bound there is no rule for a row: then a value may become missing too.
+        return ((value >= low) & (value <= high)) | (np.isneginf(low) & np.isposinf(high))
 
     def take(self, lines: Ints) -> Within:
         return Within(self.low[lines], self.high[lines], self.ranks)
