@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from nicecf._typing import Bools, Floats, Ints, Objects, Table, is_number
 from nicecf.classifier import Classifier, score_towards
-from nicecf.exceptions import ModelError, OptionError, listed, plain
+from nicecf.exceptions import ModelError, OptionError, did_you_mean, listed, plain
 
 # What a user may pass: a cut-off, one for each of some classes, a function probabilities -> labels, or "predict".
 Option: TypeAlias = Any
@@ -171,15 +170,13 @@ class Jury:
             at += width
 
 
-def rule_of(decision: Option, model: Any, classifier: Classifier) -> Rule:
+def rule_of(decision: Option, model: Any, classes: Objects) -> Rule:
     """The rule that an option asks for; without one, that of a model which is known to have a threshold of its own."""
-    classes = classifier.classes
     if decision is None:
         return _known_threshold(model, classes)
     if isinstance(decision, str):
         if decision != "predict":
-            close = " Did you mean 'predict'?" if get_close_matches(decision, ["predict"]) else ""
-            raise OptionError(f"decision={decision!r} is not known; {_ALLOWED}.{close}")
+            raise OptionError(f"decision={decision!r} is not known; {_ALLOWED}.{did_you_mean(decision, ['predict'])}")
         if not callable(getattr(model, "predict", None)):
             raise OptionError(f"decision='predict' needs a model with predict; this {type(model).__name__} has none.")
         return Rule(by_predict=True)
@@ -212,9 +209,8 @@ def juror_of(model: Any, classifier: Classifier, decision: Option, classes: Obje
             f"{listed(classes)}. Models that must agree need the same classes."
         )
     columns = np.array([position_of[label] for label in classes], dtype=np.intp)
-    ordered = Classifier(classifier.predict_proba, classifier.classes)
-    rule = rule_of(decision, model, Classifier(classifier.predict_proba, classes))
-    return Juror(ordered, rule, columns, getattr(model, "predict", None) if rule.by_predict else None)
+    rule = rule_of(decision, model, classes)
+    return Juror(classifier, rule, columns, getattr(model, "predict", None) if rule.by_predict else None)
 
 
 def check_min_probability(value: Any) -> None:

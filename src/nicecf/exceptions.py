@@ -17,6 +17,7 @@ A row for which no counterfactual exists is not an error: it is a value, ``found
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
@@ -63,3 +64,13 @@ def plain(value: object) -> object:
     """A numpy scalar as the Python value it stands for, so that messages read 1, not np.int64(1)."""
     item = getattr(value, "item", None)
     return item() if callable(item) and getattr(value, "ndim", None) == 0 else value
+
+
+def did_you_mean(value: object, choices: Iterable[object]) -> str:
+    """The end of a message about a name that is not known: the one that was meant, if it is close.
+
+    >>> did_you_mean("sparcity", ["sparsity", "proximity"]), did_you_mean("x", ["sparsity"])
+    (" Did you mean 'sparsity'?", '')
+    """
+    close = get_close_matches(str(value), [str(one) for one in choices], n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""

@@ -20,10 +20,10 @@ from nicecf.distance import Heom
 from nicecf.exceptions import ModelError, NicecfError
 from nicecf.method import Question, Witnesses, ask, confirm
 from nicecf.progress import Choice, Report, reporting
+from nicecf.reading import Part, parts_of, rules_of
 from nicecf.reasons import Reasons
 from nicecf.result import Counterfactuals
 from nicecf.rewards import Round
-from nicecf.rules import Part, Rules, parts_of
 from nicecf.schema import Schema, differs
 from nicecf.scorer import Cost, Scorer
 from nicecf.search.answers import Answers, joined, one_for_each
@@ -36,6 +36,18 @@ from nicecf.twin import NotSupported, Twin
 
 def _nothing(n_done: int) -> None:
     """Progress that nobody is told."""
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """What ``explain`` was called with; ``deadline`` is a time of ``perf_counter``."""
+
+    X: Table
+    target_class: Any
+    constraints: Any
+    n_wanted: int
+    deadline: float | None
+    progress: Choice
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,35 +81,18 @@ class Fitted:
         """The values of all donors; made once, when first needed."""
         return DonorValues.of(self.donors.index)
 
-    def explain(
-        self,
-        X: Table,
-        target_class: Any,
-        constraints: Any,
-        n_wanted: int,
-        deadline: float | None,
-        progress: Choice,
-    ) -> Counterfactuals:
+    def explain(self, call: Call) -> Counterfactuals:
         """Explain by the twin of the model, if there is one and the model agrees, else by the model itself."""
-        options = (X, target_class, constraints, n_wanted, deadline, progress)
         if self.twin is not None:
             with suppress(NotSupported):
-                return self._explain(*options, self.twin)
-        return self._explain(*options, None)
+                return self._explain(call, self.twin)
+        return self._explain(call, None)
 
-    def _explain(
-        self,
-        X: Table,
-        target_class: Any,
-        constraints: Any,
-        n_wanted: int,
-        deadline: float | None,
-        progress: Choice,
-        twin: Twin | None,
-    ) -> Counterfactuals:
+    def _explain(self, call: Call, twin: Twin | None) -> Counterfactuals:
+        X, n_wanted = call.X, call.n_wanted
         rows, schema = self.schema.encode(X)
         index = schema.container.labels(X)
-        parts = parts_of(self.constraints, constraints, schema, rows, trained=self.schema, index=index)
+        parts = parts_of(self.constraints, call.constraints, schema, rows, trained=self.schema, index=index)
         cost = self.twin_cost if twin else self.cost
         # NICE(none) asks for no hybrids, so there is nothing to look ahead for; "balanced" has no reward of its own.
         budget = 0 if self.reward is None or len(parts) > 1 else cost.rows_worth_a_call
@@ -109,13 +104,13 @@ class Fitted:
             self.jury,
             cost,
             self.witnesses,
-            target_class,
+            call.target_class,
             lambda targets: choice.look_ahead(rows, targets, parts[0].rules),
-            deadline,
+            call.deadline,
             twin,
         )
         error = self._error(schema)
-        with reporting(progress, len(rows)) as report:
+        with reporting(call.progress, len(rows)) as report:
             all_answers = []
             n_done = 0
             for part in parts:
@@ -261,7 +256,7 @@ class Fitted:
     ) -> Floats | None:
         """The counterfactual of one row under other rules."""
         lines = np.array([line])
-        rules = Rules.of(constraints, question.schema, question.rows[lines], trained=self.schema, index=None)
+        rules = rules_of(constraints, question.schema, question.rows[lines], trained=self.schema)
         choice = DonorChoice(self.donors, budget=0)
         points = self._answers(question, Part(lines, constraints, rules), choice, error, 1, _nothing).points
         return points.values[0] if len(points.row) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from time import perf_counter
 from typing import Any, Literal, Self
 
@@ -16,14 +15,14 @@ from nicecf.autoencoder import Autoencoder
 from nicecf.constraints import Constraints
 from nicecf.decision import check_min_probability
 from nicecf.distance import Heom, Scale
-from nicecf.exceptions import NotFittedError, OptionError, listed
-from nicecf.fitted import Fitted
+from nicecf.exceptions import NotFittedError, OptionError, did_you_mean, listed
+from nicecf.fitted import Call, Fitted
 from nicecf.method import Training, Witnesses, find_twin, learn, measure
 from nicecf.neighbors import DonorIndex
 from nicecf.progress import Choice, check_choice
+from nicecf.reading import rules_of
 from nicecf.result import Counterfactuals
 from nicecf.rewards import Reward
-from nicecf.rules import Rules
 from nicecf.schema import Schema
 from nicecf.search.donors import DonorSearch
 
@@ -161,7 +160,7 @@ class NICE(BaseEstimator):
             robust_to=self.robust_to,
         )
         if self.constraints is not None:  # for its errors: what is wrong should be said now
-            Rules.of(self.constraints, training.schema, training.values[:1], trained=training.schema, index=None)
+            rules_of(self.constraints, training.schema, training.values[:1], trained=training.schema)
         fitted = self._fitted_to(training)
         # Nothing is set before all is learned: a fit that fails leaves the explainer as it was.
         self._fitted = fitted
@@ -209,7 +208,7 @@ class NICE(BaseEstimator):
             raise NotFittedError("this NICE is not fitted yet. Call fit(X, y) with the training data first.")
         self._check_call(n_counterfactuals, time_budget, progress)
         deadline = None if time_budget is None else started + time_budget
-        return self._fitted.explain(X, target_class, constraints, n_counterfactuals, deadline, progress)
+        return self._fitted.explain(Call(X, target_class, constraints, n_counterfactuals, deadline, progress))
 
     def _fitted_to(self, training: Training) -> Fitted:
         decisions, n_classes = training.decisions, len(training.jury.classes)
@@ -345,11 +344,9 @@ def _check_count(option: str, value: Any, *, or_none: bool = False) -> None:
 def _choose(option: str, value: object, choices: tuple[str, ...], *, or_function: bool = False) -> None:
     if (isinstance(value, str) and value in choices) or (or_function and callable(value)):
         return
-    close = get_close_matches(str(value), choices, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
     last = " or pass a reward function" if or_function else ""
     allowed = f"choose one of {listed(choices)}" if len(choices) > 1 else f"choose {choices[0]!r}"
-    raise OptionError(f"{option}={value!r} is not known; {allowed}{last}.{hint}")
+    raise OptionError(f"{option}={value!r} is not known; {allowed}{last}.{did_you_mean(value, choices)}")
 
 
 def _weights(feature_weights: Any, schema: Schema) -> Floats | None:

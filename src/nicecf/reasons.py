@@ -14,8 +14,8 @@ from nicecf.constraints import Constraints, Relaxation
 from nicecf.decision import Jury
 from nicecf.exceptions import ModelError, listed, plain
 from nicecf.method import Question
+from nicecf.reading import Part, rules_of
 from nicecf.relaxations import Candidate, in_words, relaxables
-from nicecf.rules import Part, Rules
 from nicecf.schema import Schema, differs
 from nicecf.search.answers import Answers, Points
 from nicecf.search.donors import DonorSearch, Seekers
@@ -78,7 +78,7 @@ class Reasons:
             if question.scorer.is_out_of_time():
                 break
             rows = question.rows[part.lines]
-            rules = Rules.of(rule.constraints, question.schema, rows, trained=self.trained, index=None).take(left)
+            rules = rules_of(rule.constraints, question.schema, rows, trained=self.trained).take(left)
             seekers = Seekers(question.rows[lines], question.outputs[lines], question.wanted[lines], rules)
             # Without the limit on changes, the donors are those of the search itself, whichever had to be tried.
             most = None if rule.name == "max_changes" else _tried_for_each(part.constraints, self.donors.jury)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from math import floor
 from typing import Any
 
-from nicecf.constraints import Constraints, Feature, Relaxation
+from nicecf.constraints import Constraints, Relaxation
 from nicecf.decision import Jury
+from nicecf.given import Feature
 from nicecf.words import percent, shown
 
 

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-import pandas as pd
 
 from nicecf._typing import Bools, Floats, Ints
-from nicecf.constraints import Constraints, Feature, merged_groups
-from nicecf.exceptions import OptionError, listed, plain
-from nicecf.schema import MISSING_CATEGORY, Column, Schema, differs
-
-# How far a change may be from a whole number of steps, as a share of the values: decimal fractions are not exact.
-_ROUNDING, _ROUNDING_OF_FLOAT32 = 1e-9, 1e-6
+from nicecf.schema import differs
 
 
 class Condition(Protocol):
@@ -111,17 +103,6 @@ class Rules:
     groups: tuple[Ints, ...] = ()
     max_changes: int | None = None
 
-    @classmethod
-    def of(
-        cls, constraints: Constraints, schema: Schema, rows: Floats, *, trained: Schema, index: pd.Index[Any] | None
-    ) -> Rules:
-        """Read constraints for some rows; OptionError where they do not fit the table.
-
-        ``trained`` is the schema of the training table: it knows which values a donor can have. ``index`` are the
-        labels of the rows, which those of per-row bounds must equal.
-        """
-        return _Reader(schema, rows, trained, index).rules(constraints)
-
     def take(self, lines: Ints) -> Rules:
         """The rules for some of the rows."""
         conditions = tuple(tuple(one.take(lines) for one in of_feature) for of_feature in self.conditions)
@@ -207,206 +188,3 @@ class Rules:
         if self.max_changes is not None:
             kept &= changed.sum(axis=1) <= self.max_changes
         return kept
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Rows that share their rules: their positions, and the rules for them as constraints and as read for the rows."""
-
-    lines: Ints
-    constraints: Constraints
-    rules: Rules | None
-
-
-def parts_of(
-    own: Constraints, of_call: Any, schema: Schema, rows: Floats, *, trained: Schema, index: pd.Index[Any]
-) -> list[Part]:
-    """The rows by the rules that they are under: those of the explainer and, on top, those of the call.
-
-    ``of_call``: constraints, a list with one for each row, or None.
-    """
-    if of_call is None or isinstance(of_call, Constraints):
-        of_rows = [(np.arange(len(rows)), of_call)]
-    else:
-        of_rows = _by_constraints(of_call, len(rows))
-    parts = []
-    for lines, one in of_rows:
-        both = own if one is None else own & one
-        rules = Rules.of(both, schema, rows[lines], trained=trained, index=index[lines]) if both else None
-        parts.append(Part(lines, both, rules))
-    return parts
-
-
-def _by_constraints(constraints: Any, n_rows: int) -> list[tuple[Ints, Constraints | None]]:
-    """The rows that each of the constraints is for, given one for each row."""
-    if isinstance(constraints, (str, bytes, dict)) or not isinstance(constraints, (Sequence, np.ndarray)):
-        raise OptionError(
-            f"constraints must be nicecf.Constraints, or a list with one (or None) for each row, got "
-            f"{type(constraints).__name__}."
-        )
-    if len(constraints) != n_rows:
-        raise OptionError(f"constraints has {len(constraints)} entries, one for each row, but X has {n_rows} rows.")
-    lines: dict[str, list[int]] = {}
-    first: dict[str, Constraints | None] = {}
-    for line, one in enumerate(constraints):
-        if one is not None and not isinstance(one, Constraints):
-            raise OptionError(
-                f"constraints of row {line} must be nicecf.Constraints or None, got {type(one).__name__}."
-            )
-        if one is not None and one.is_per_row:
-            raise OptionError(
-                f"constraints of row {line} have bounds for each row; in a list, each has those of its own row."
-            )
-        first.setdefault(repr(one), one)
-        lines.setdefault(repr(one), []).append(line)
-    return [(np.array(lines[key], dtype=np.intp), first[key]) for key in first]
-
-
-class _Reader:
-    """Reads constraints by the columns of a table."""
-
-    def __init__(self, schema: Schema, rows: Floats, trained: Schema, index: pd.Index[Any] | None) -> None:
-        self._schema = schema
-        self._rows = rows
-        self._trained = trained
-        self._index = index
-
-    def rules(self, constraints: Constraints) -> Rules:
-        n_features = len(self._schema.columns)
-        is_fixed = np.zeros(n_features, dtype=bool)
-        is_fixed[[self._at(one, "immutable") for one in constraints.immutable]] = True
-        conditions: list[list[Condition]] = [[] for _ in range(n_features)]
-        for name in ("increasing", "decreasing"):
-            for one, order in getattr(constraints, name).items():
-                conditions[self._at(one, name)].append(self._one_way(one, order, name))
-        for one, pair in constraints.ranges.items():
-            conditions[self._at(one, "ranges")].append(self._range(one, pair))
-        for one, values in constraints.allowed.items():
-            column = self._trained.columns[self._at(one, "allowed")]
-            among = np.array([_encoded(value, column, "allowed") for value in values])
-            conditions[self._at(one, "allowed")].append(Among(among))
-        for one, pairs in constraints.forbid.items():
-            column = self._trained.columns[self._at(one, "forbid")]
-            before, after = ([_encoded(pair[k], column, "forbid") for pair in pairs] for k in (0, 1))
-            conditions[self._at(one, "forbid")].append(NotFromTo(np.array(before), np.array(after)))
-        for one, step in constraints.step.items():
-            self._check_numeric(one, "step", "allowed")
-            column = self._trained.columns[self._at(one, "step")]
-            rounding = _ROUNDING_OF_FLOAT32 if _is_float32(column) else _ROUNDING
-            conditions[self._at(one, "step")].append(InSteps(step, rounding))
-        return Rules(
-            self._rows,
-            is_fixed,
-            tuple(tuple(of_feature) for of_feature in conditions),
-            self._groups(constraints.groups),
-            constraints.max_changes,
-        )
-
-    def _at(self, one: Feature, option: str) -> int:
-        return self._schema.position(one, option)
-
-    def _groups(self, groups: Iterable[Iterable[Feature]]) -> tuple[Ints, ...]:
-        # A name and a position may mean the same feature, so that only now is it clear which groups are one.
-        positions = merged_groups([self._at(one, "groups") for one in group] for group in groups)
-        return tuple(np.unique(np.array(group, dtype=np.intp)) for group in positions)
-
-    def _one_way(self, one: Feature, order: tuple[Any, ...] | None, name: str) -> Within:
-        j = self._at(one, name)
-        column, own, ranks = self._schema.columns[j], self._rows[:, j], None
-        if column.is_categorical:
-            if order is None and getattr(column.prototype.dtype, "ordered", False):
-                order = tuple(column.prototype.dtype.categories)
-            if order is None:
-                raise OptionError(
-                    f"{name} names {one!r}, which is categorical, so that it has no order. Give one: {name}={{{one!r}: "
-                    f"[{listed(column.levels, limit=3)}, ...]}}, from low to high."
-                )
-            ranked = {_code_of(value, column) for value in order}
-            left_out = [level for code, level in enumerate(self._trained.columns[j].levels) if code not in ranked]
-            if left_out:
-                raise OptionError(
-                    f"{name} gives an order of {one!r} that leaves out {listed(left_out)}. Name all its values."
-                )
-            ranks = _ranks(order, column)
-            own = ranks[own.astype(np.intp)]
-        elif order is not None:
-            raise OptionError(f"{name} gives an order for {one!r}, which is numeric: its numbers are in order already.")
-        anything = np.full(len(own), np.inf)
-        return Within(own, anything, ranks) if name == "increasing" else Within(-anything, own, ranks)
-
-    def _range(self, one: Feature, pair: tuple[Any, Any]) -> Within:
-        self._check_numeric(one, "ranges", "allowed")
-        ends = [self._bound(one, bound, otherwise) for bound, otherwise in zip(pair, (-np.inf, np.inf), strict=True)]
-        if _is_float32(self._trained.columns[self._at(one, "ranges")]):
-            ends = [end.astype(np.float32).astype(np.float64) for end in ends]
-        return Within(*ends)
-
-    def _bound(self, one: Feature, bound: Any, otherwise: float) -> Floats:
-        n_rows = len(self._rows)
-        if bound is None or np.ndim(bound) == 0:
-            return np.full(n_rows, otherwise if bound is None else float(bound))
-        if len(bound) != n_rows:
-            raise OptionError(
-                f"the range of {one!r} has bounds for {len(bound)} rows, but {n_rows} are to be explained. Pass one "
-                "bound for each row, or a number for all."
-            )
-        if isinstance(bound, pd.Series) and self._index is not None and not bound.index.equals(self._index):
-            raise OptionError(
-                f"the range of {one!r} has bounds whose index is not that of the rows. Put them in the order of the "
-                "rows: bounds.loc[X.index]; or pass bounds.to_numpy() if they are."
-            )
-        bounds = np.asarray(bound, dtype=np.float64)
-        if bounds.ndim != 1:
-            raise OptionError(f"the range of {one!r} has bounds of shape {bounds.shape}; pass one number for each row.")
-        return np.where(np.isnan(bounds), otherwise, bounds)
-
-    def _check_numeric(self, one: Feature, option: str, instead: str) -> None:
-        column = self._schema.columns[self._at(one, option)]
-        if column.is_categorical:
-            raise OptionError(f"{option} names {one!r}, which is categorical; use {instead} for its values.")
-
-
-def _ranks(order: tuple[Any, ...], column: Column) -> Floats:
-    """The rank of each code; the last one, of a missing value, and those of values without a rank are NaN."""
-    ranks = np.full(len(column.levels) + 1, np.nan)
-    for rank, value in enumerate(order):
-        code = _code_of(value, column)
-        if code is not None:  # an order may name values that no row has
-            ranks[code] = rank
-    return ranks
-
-
-def _is_float32(column: Column) -> bool:
-    return str(column.prototype.dtype).lower() in ("float32", "float16")
-
-
-def _code_of(value: Any, column: Column) -> int | None:
-    """The code of a category; a sheet or a file may have text where the table has numbers or booleans."""
-    if value in column.code_of:
-        return column.code_of[value]
-    alike = [
-        level
-        for level in column.levels
-        if not isinstance(level, str) and str(plain(level)).lower() == str(value).lower()
-    ]
-    return column.code_of[alike[0]] if len(alike) == 1 else None
-
-
-def _encoded(value: Any, column: Column, option: str) -> float:
-    """A value as the float that stands for it; OptionError for a category that is not known."""
-    if value is None:
-        return MISSING_CATEGORY if column.is_categorical else float("nan")
-    if not column.is_categorical:
-        try:
-            return float(np.float32(value)) if _is_float32(column) else float(value)
-        except (TypeError, ValueError):
-            raise OptionError(f"{option} has {value!r} for {column.name!r}, which is numeric.") from None
-    code = _code_of(value, column)
-    if code is not None:
-        return float(code)
-    close = get_close_matches(str(value), [str(level) for level in column.levels], n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise OptionError(
-        f"{option} has {value!r} for {column.name!r}, a value that no training row has: no counterfactual could have "
-        f"it. Its values are {listed(column.levels)}.{hint}"
-    )

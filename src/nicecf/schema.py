@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf._typing import Bools, Cells, Floats, Table
-from nicecf.exceptions import OptionError, SchemaError, listed, plain
+from nicecf.exceptions import OptionError, SchemaError, did_you_mean, listed, plain
 from nicecf.tables import Container, container_of
 from nicecf.tables.numpy_arrays import NumpyArrays
 
@@ -235,9 +234,10 @@ def _position(one: object, names: list[Hashable], option: str) -> int:
         and -len(names) <= one < len(names)
     ):
         return one % len(names)
-    close = get_close_matches(str(one), [str(name) for name in names], n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    raise OptionError(f"{option} names {one!r}, which is not a column of X; its columns are {listed(names)}.{hint}")
+    raise OptionError(
+        f"{option} names {one!r}, which is not a column of X; its columns are {listed(names)}."
+        f"{did_you_mean(one, names)}"
+    )
 
 
 def _fit_categories(container: Container, cells: Cells, name: Hashable) -> tuple[Column, Floats]:
