@@ -4,7 +4,7 @@ import functools
 
 import pytest
 
-from nicecf import NICE, Constraints, testing
+from nicecf import NICE, Constraints, baselines, testing
 
 RULES = Constraints(immutable=["city"], groups=[["home", "children"]], ranges={"age": (None, 75)}, max_changes=4)
 METHODS = {
@@ -20,13 +20,17 @@ METHODS = {
     "nice-thorough-under-rules": functools.partial(NICE, search="thorough", optimize="proximity", constraints=RULES),
     "nice-robust": functools.partial(NICE, robust_to=[testing.Scorecard()]),
     "nice-predict-weights": functools.partial(NICE, decision="predict", feature_weights={"age": 3}),
+    "wit": baselines.WIT,
+    "sedc": baselines.SEDC,
 }
+NUMBERS_ONLY = {"growing-spheres"}
 
 
 @pytest.mark.parametrize("check", testing.all_checks, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("method", METHODS)
 def test_contract(method, check):
-    check(METHODS[method])
+    data = testing.applicants_in_numbers if method in NUMBERS_ONLY else testing.applicants
+    check(METHODS[method], data=data)
 
 
 @pytest.mark.parametrize("check", testing.rule_checks, ids=lambda check: check.__name__)

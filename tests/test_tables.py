@@ -476,3 +476,12 @@ def test_numpy_strings_of_any_kind():
     ]
     with pytest.raises(SchemaError, match="column 'x0' is declared numeric but row 0 holds 'a'"):
         Schema.of(X)
+
+
+def test_a_nullable_column_without_any_value_can_be_missing_altogether():
+    X = pd.DataFrame({"a": [0.0, 1.0], "n": pd.array([1, 2], dtype="Int64")})
+    nice = NICE(lambda X: np.column_stack([np.ones(len(X)), np.zeros(len(X))])).fit(X, [0, 1])
+    row = pd.DataFrame({"a": [0.0], "n": pd.array([None], dtype="Int64")})
+    cfs = nice.explain(row)
+    assert not cfs.found[0]
+    assert cfs.to_frame()["n"].isna().all()

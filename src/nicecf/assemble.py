@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nicecf._typing import Bools, Floats, Ints, Objects, Table
+from nicecf._typing import Bools, Floats, Objects, Table
 from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.long_tables import Front, Steps
@@ -27,7 +27,6 @@ def answer(
     reasons: Objects,
     relaxations: Objects,
     answers: Answers,
-    positions: Ints,
     jury: Jury,
     distance: Heom,
     error: Callable[[Floats], Floats] | None,
@@ -37,9 +36,8 @@ def answer(
 ) -> Counterfactuals:
     """Put a result together.
 
-    Rows without answers have none, or (``is_found``) need none. ``positions`` are those of the index's
-    donors in the training data; ``before`` are the outputs for the rows; ``error`` measures the plausibility of float
-    rows.
+    Rows without answers have none, or (``is_found``) need none. Donors are positions in the training data, -1 for
+    none. ``before`` are the outputs for the rows; ``error`` measures the plausibility of float rows.
     """
     points = answers.points
     still = np.setdiff1d(np.arange(len(rows)), points.row)
@@ -52,7 +50,7 @@ def answer(
 
     values = merged(rows[still], points.values)
     after = merged(before[still], points.outputs)
-    donors = merged(np.full(len(still), -1), positions[points.donor])
+    donors = merged(np.full(len(still), -1), points.donor)
     is_found = is_found[row]
     errors = np.full(len(row), np.nan)
     if error is not None and is_found.any():
@@ -84,7 +82,7 @@ def answer(
         ),
         _distance=distance,
         _errors=errors,
-        _front=None if answers.front is None else _front(len(rows), answers.front, positions, jury, error),
+        _front=None if answers.front is None else _front(len(rows), answers.front, jury, error),
         _several=several,
     )
 
@@ -92,7 +90,6 @@ def answer(
 def _front(
     n_rows: int,
     points: Points,
-    positions: Ints,
     jury: Jury,
     error: Callable[[Floats], Floats] | None,
 ) -> Front:
@@ -104,6 +101,6 @@ def _front(
         points.values,
         jury.probabilities(points.outputs),
         jury.decide(points.outputs),
-        positions[points.donor],
+        points.donor,
         errors,
     )

@@ -124,6 +124,10 @@ class Jury:
         """Whether a row is accepted for a class wherever it is put into it: one model, no margin."""
         return len(self.jurors) == 1 and self.min_probability is None
 
+    def named(self, wanted: Bools) -> str:
+        """Wanted classes in words: ``'no' or 'perhaps'``."""
+        return " or ".join(repr(plain(label)) for label in self.classes[wanted])
+
     def outputs(self, X: Table, n_rows: int) -> Floats:
         """What all of them say of some rows, one line each."""
         parts = [juror.outputs(X, n_rows) for juror in self.jurors]

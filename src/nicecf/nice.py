@@ -7,7 +7,6 @@ from time import perf_counter
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from nicecf import rewards
 from nicecf._typing import Floats, Table, is_number
@@ -15,10 +14,12 @@ from nicecf.autoencoder import Autoencoder
 from nicecf.constraints import Constraints
 from nicecf.decision import check_min_probability
 from nicecf.distance import Heom, Scale
-from nicecf.exceptions import NotFittedError, OptionError, did_you_mean, listed
+from nicecf.exceptions import OptionError, listed
+from nicecf.explainer import Explainer
 from nicecf.fitted import Call, Fitted
 from nicecf.method import Training, Witnesses, find_twin, learn, measure
 from nicecf.neighbors import DonorIndex
+from nicecf.options import check_count, check_seconds, check_seed, choose
 from nicecf.progress import Choice, check_choice
 from nicecf.reading import rules_of
 from nicecf.result import Counterfactuals
@@ -26,10 +27,8 @@ from nicecf.rewards import Reward
 from nicecf.schema import Schema
 from nicecf.search.donors import DonorSearch
 
-_MOST_SECONDS = 100 * 365.25 * 86_400
 
-
-class NICE(BaseEstimator):
+class NICE(Explainer):
     """Nearest instance counterfactual explanations (Brughmans, Leyman and Martens).
 
     A counterfactual is a walk from a row to one *donor*, the nearest training row that the model puts in another
@@ -161,13 +160,7 @@ class NICE(BaseEstimator):
         )
         if self.constraints is not None:  # for its errors: what is wrong should be said now
             rules_of(self.constraints, training.schema, training.values[:1], trained=training.schema)
-        fitted = self._fitted_to(training)
-        # Nothing is set before all is learned: a fit that fails leaves the explainer as it was.
-        self._fitted = fitted
-        self.classes_ = _label_array(training.jury.classes)
-        self.feature_names_in_ = _label_array(training.schema.names)
-        self.n_features_in_ = len(training.schema.names)
-        return self
+        return self._keep(self._fitted_to(training))
 
     def explain(
         self,
@@ -204,8 +197,7 @@ class NICE(BaseEstimator):
         explainer.
         """
         started = perf_counter()
-        if not hasattr(self, "classes_"):
-            raise NotFittedError("this NICE is not fitted yet. Call fit(X, y) with the training data first.")
+        self._check_fitted()
         self._check_call(n_counterfactuals, time_budget, progress)
         deadline = None if time_budget is None else started + time_budget
         return self._fitted.explain(Call(X, target_class, constraints, n_counterfactuals, deadline, progress))
@@ -251,16 +243,12 @@ class NICE(BaseEstimator):
             _ = fitted.donor_values  # now, not in the first call of explain
         return fitted
 
-    def __sklearn_clone__(self) -> Self:
-        """An unfitted copy with the same options and the same fitted model: it is input, not part of NICE."""
-        return type(self)(**self.get_params(deep=False))
-
     def _check_options(self) -> None:
-        _choose("search", self.search, ("greedy", "thorough"))
-        _choose("optimize", self.optimize, ("none", *rewards.BY_NAME, "balanced"), or_function=True)
+        choose("search", self.search, ("greedy", "thorough"))
+        choose("optimize", self.optimize, ("none", *rewards.BY_NAME, "balanced"), or_function=True)
         self._check_search()
-        _choose("distance", self.distance, ("heom",))
-        _choose("scale", self.scale, ("range", "std"))
+        choose("distance", self.distance, ("heom",))
+        choose("scale", self.scale, ("range", "std"))
         if not isinstance(self.justified, (bool, np.bool_)):
             raise OptionError(f"justified must be True or False, got {self.justified!r}.")
         if self.plausibility is not None and not callable(self.plausibility):
@@ -271,12 +259,7 @@ class NICE(BaseEstimator):
         if self.constraints is not None:
             self._check_constraints(self.constraints)
         self._check_robust_to()
-        if self.random_state is not None and (
-            isinstance(self.random_state, bool)
-            or not isinstance(self.random_state, (int, np.integer))
-            or not 0 <= self.random_state < 2**32
-        ):
-            raise OptionError(f"random_state must be an integer in [0, 2**32), or None, got {self.random_state!r}.")
+        check_seed(self.random_state)
 
     @staticmethod
     def _check_constraints(constraints: Any) -> None:
@@ -304,7 +287,7 @@ class NICE(BaseEstimator):
     def _check_search(self) -> None:
         """Options that only one kind of search knows."""
         if self.neighbors is not None:
-            _check_count("neighbors", self.neighbors, or_none=True)
+            check_count("neighbors", self.neighbors, or_none=True)
         objectives = (*rewards.BY_NAME, "balanced")
         if self.search == "thorough" and self.optimize not in objectives:
             what = repr(self.optimize) if isinstance(self.optimize, str) else "a reward function"
@@ -322,31 +305,13 @@ class NICE(BaseEstimator):
     def _check_call(self, n_counterfactuals: Any, time_budget: Any, progress: Any) -> None:
         """Options of ``explain``."""
         check_choice(progress)
-        _check_count("n_counterfactuals", n_counterfactuals)
+        check_count("n_counterfactuals", n_counterfactuals)
         if n_counterfactuals > 1 and self._fitted.thorough is None:
             raise OptionError(
                 f"n_counterfactuals={n_counterfactuals} needs search='thorough': the greedy search finds one for each "
                 "row."
             )
-        if time_budget is not None and not (is_number(time_budget) and 0 < time_budget <= _MOST_SECONDS):
-            raise OptionError(
-                f"time_budget must be a number of seconds above 0 (a century at most), or None for no limit, got "
-                f"{time_budget!r}."
-            )
-
-
-def _check_count(option: str, value: Any, *, or_none: bool = False) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        last = ", or None" if or_none else ""
-        raise OptionError(f"{option} must be a whole number of at least 1{last}, got {value!r}.")
-
-
-def _choose(option: str, value: object, choices: tuple[str, ...], *, or_function: bool = False) -> None:
-    if (isinstance(value, str) and value in choices) or (or_function and callable(value)):
-        return
-    last = " or pass a reward function" if or_function else ""
-    allowed = f"choose one of {listed(choices)}" if len(choices) > 1 else f"choose {choices[0]!r}"
-    raise OptionError(f"{option}={value!r} is not known; {allowed}{last}.{did_you_mean(value, choices)}")
+        check_seconds("time_budget", time_budget)
 
 
 def _weights(feature_weights: Any, schema: Schema) -> Floats | None:
@@ -376,13 +341,3 @@ def _weights(feature_weights: Any, schema: Schema) -> Floats | None:
             )
         weights[position] = weight
     return weights
-
-
-def _label_array(labels: Iterable[Any]) -> Any:
-    """Labels as scikit-learn holds them: an array of their own dtype, where numpy has one for them."""
-    labels = list(labels)
-    objects = np.empty(len(labels), dtype=object)
-    objects[:] = labels
-    if len({type(label) for label in labels}) > 1 or not isinstance(labels[0], (str, bool, int, float)):
-        return objects
-    return objects if isinstance(labels[0], str) else np.array(labels)

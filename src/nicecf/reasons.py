@@ -123,7 +123,7 @@ class Reasons:
 
     def _reason(self, constraints: Constraints, wanted: Bools, blocking: list[str], best: Relaxation | None) -> str:
         jury = self.donors.jury
-        target = " or ".join(repr(plain(label)) for label in jury.classes[wanted])
+        target = jury.named(wanted)
         n_rows, n_decided = int(self.n_decided.sum()), int(self.n_decided[wanted].sum())
         if best is not None:
             by = "by" if len(blocking) == 1 else "by each of"
@@ -132,8 +132,7 @@ class Reasons:
                 f"relaxation: {best}"
             )
         if not n_decided:
-            others = listed(jury.classes[self.n_decided > 0])
-            return f"the model predicts {others} for all {n_rows:,} training rows, so no donor for {target} exists"
+            return no_donor(jury, self.n_decided, wanted)
         if (constraints or not jury.is_alone) and self.question.scorer.is_out_of_time():
             return f"time_budget was used up before all training rows were tried for {target}"
         n_groups = len(self.donors.index.leaves)
@@ -145,6 +144,15 @@ class Reasons:
         rules, most = _shown(in_words(constraints, jury)), _tried_for_each(constraints, jury)
         few = f" (with the {most} nearest training rows)" if len(self.donors.index.values) > most else ""
         return f"no training row gives {target} under the rules, and to relax one of them is not enough{few}: {rules}"
+
+
+def no_donor(jury: Jury, n_decided: Ints, wanted: Bools) -> str:
+    """The reason where the model puts no training row into a wanted class."""
+    others = listed(jury.classes[n_decided > 0])
+    return (
+        f"the model predicts {others} for all {n_decided.sum():,} training rows, so no donor for {jury.named(wanted)} "
+        "exists"
+    )
 
 
 def _tried_for_each(constraints: Constraints, jury: Jury) -> int:

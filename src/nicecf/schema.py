@@ -18,6 +18,7 @@ import pandas as pd
 from nicecf._typing import Bools, Cells, Floats, Table
 from nicecf.exceptions import OptionError, SchemaError, did_you_mean, listed, plain
 from nicecf.tables import Container, container_of
+from nicecf.tables.cells import nearest_held
 from nicecf.tables.numpy_arrays import NumpyArrays
 
 MISSING_CATEGORY = -1.0
@@ -124,6 +125,25 @@ class Schema:
         values = np.array(values, order="F")  # a copy: what the model does with its table stays there
         columns = [self._write(column, values[:, j]) for j, column in enumerate(self.columns)]
         return self.container.assemble(columns, self.empty, None)
+
+    def rounded(self, values: Floats) -> Floats:
+        """Float rows in which every number is one that its column's dtype holds: what is new stays of its kind."""
+        if not self._narrow:
+            return values
+        values = values.copy()
+        for j, dtype in self._narrow.items():
+            values[:, j] = nearest_held(values[:, j], dtype)
+        return values
+
+    @cached_property
+    def _narrow(self) -> dict[int, np.dtype[Any]]:
+        """The number columns that do not hold every float, with their dtypes."""
+        dtypes = {
+            j: self.container.number_dtype(column.prototype)
+            for j, column in enumerate(self.columns)
+            if not column.is_categorical
+        }
+        return {j: dtype for j, dtype in dtypes.items() if dtype not in (np.dtype(np.float64), np.dtype(object))}
 
     def restore(self, X: Table, rows: Floats, values: Floats, found: Bools) -> Table:
         """A copy of ``X``, whose encoded form is ``rows``, with the cells that differ in ``values`` replaced.

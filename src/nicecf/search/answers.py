@@ -49,6 +49,11 @@ class Answers:
         front = None if self.front is None else replace(self.front, outputs=outputs[n:])
         return replace(self, points=replace(self.points, outputs=outputs[:n]), front=front)
 
+    def with_donors(self, positions: Ints) -> Answers:
+        """The same with the donors' positions in the training data, in place of those in the index."""
+        front = None if self.front is None else replace(self.front, donor=positions[self.front.donor])
+        return replace(self, points=replace(self.points, donor=positions[self.points.donor]), front=front)
+
 
 def one_for_each(donors: Ints, walks: Walks, is_kept: Bools) -> Answers:
     """The paper's answers: one walk for each row, but for those that are not kept."""

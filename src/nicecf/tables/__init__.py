@@ -47,6 +47,9 @@ class Container(Protocol):
     def write_numbers(self, values: Floats, like: Cells) -> Cells:
         """Floats as a column of the dtype of ``like``, or a wider one where that cannot hold them."""
 
+    def number_dtype(self, like: Cells) -> np.dtype[Any]:
+        """The numpy dtype in which the numbers of such a column are held."""
+
     def write_levels(self, codes: Ints, native_levels: Any, missing: Any) -> Cells:
         """Codes as a column; -1 becomes missing."""
 

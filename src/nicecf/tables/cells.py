@@ -114,6 +114,24 @@ def held(values: Any, dtype: np.dtype[Any]) -> Any:
     return cast_values if np.array_equal(cast_values.astype(np.float64), values, equal_nan=True) else values
 
 
+def nearest_held(values: Floats, dtype: np.dtype[Any]) -> Floats:
+    """The nearest numbers that this dtype holds: whole ones for integers, 0 or 1 for booleans; missing stays missing.
+
+    >>> nearest_held(np.array([1.7, 300.0, np.nan]), np.dtype("uint8")).tolist()
+    [2.0, 255.0, nan]
+    """
+    if dtype.kind == "b":
+        return np.clip(np.rint(values), 0.0, 1.0)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        low, high = max(limits.min, -LARGEST_EXACT_INTEGER), min(limits.max, LARGEST_EXACT_INTEGER)
+        return np.clip(np.rint(values), low, high)
+    if dtype.kind == "f" and dtype.itemsize < 8:
+        limit = np.finfo(dtype).max
+        return np.clip(values, -limit, limit).astype(dtype).astype(np.float64)
+    return values
+
+
 def plain_objects(values: Iterable[Any]) -> Objects:
     """Python values for people: no numpy scalars, missing as None."""
     values = [plain(value) for value in values]

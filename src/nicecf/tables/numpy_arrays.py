@@ -56,6 +56,9 @@ class NumpyArrays:
     def write_numbers(self, values: Floats, like: Objects) -> Any:
         return values  # ``assemble`` gives the whole array its dtype
 
+    def number_dtype(self, like: Objects) -> np.dtype[Any]:
+        return like.dtype
+
     def write_levels(self, codes: Ints, native_levels: Any, missing: Any) -> Any:
         if (codes >= 0).all():
             return native_levels.take(codes)

@@ -84,6 +84,9 @@ class PandasFrames:
             return values
         return written if exact else values
 
+    def number_dtype(self, like: pd.Series[Any]) -> np.dtype[Any]:
+        return np.dtype(getattr(like.dtype, "numpy_dtype", like.dtype))
+
     def write_levels(self, codes: Ints, native_levels: Any, missing: Any) -> Any:
         if (codes >= 0).all():
             return native_levels.take(codes)
@@ -116,7 +119,8 @@ class PandasFrames:
 
     def blank(self, X: pd.DataFrame, rows: Bools) -> pd.DataFrame:
         # pandas would make floats of integers, and round those that a float cannot hold.
-        exact = {at: "Int64" for at, dtype in enumerate(X.dtypes) if dtype.kind in "iu" and _is_large(X.iloc[:, at])}
+        exact = {at: "Int64" for at, dtype in enumerate(X.dtypes) if isinstance(dtype, np.dtype) and dtype.kind in "iu"}
+        exact = {at: dtype for at, dtype in exact.items() if _is_large(X.iloc[:, at])}
         positions = X.set_axis(range(X.shape[1]), axis=1).astype(exact)
         return positions.where(np.broadcast_to(~rows[:, None], X.shape)).set_axis(X.columns, axis=1)
 

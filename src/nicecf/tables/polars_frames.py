@@ -84,6 +84,9 @@ class PolarsFrames:
         exact = np.array_equal(written.cast(pl.Float64).to_numpy(), values, equal_nan=True)
         return written if exact else plain
 
+    def number_dtype(self, like: Cells) -> np.dtype[Any]:
+        return np.dtype(like.clear().to_numpy().dtype)
+
     def write_levels(self, codes: Ints, native_levels: Any, missing: Any) -> Cells:
         pl = _polars()
         positions = pl.Series(codes, dtype=pl.Int64)

@@ -1,0 +1,249 @@
+"""What all baselines share: the verb, what a search is given, and what becomes of what it finds.
+
+A baseline is its options and one function, ``_search_of``: training data -> search. A search gets a `Task`, all rows
+that want a counterfactual at once, and hands back what it `Found`. Nothing leaves that the model does not accept.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+
+from nicecf._typing import Bools, Floats, Ints, Objects, Table
+from nicecf.assemble import answer
+from nicecf.decision import Jury
+from nicecf.distance import Heom
+from nicecf.explainer import Explainer
+from nicecf.method import Question, Training, Witnesses, ask, learn, measure
+from nicecf.options import check_seconds
+from nicecf.progress import Choice, Report, check_choice, reporting
+from nicecf.result import Counterfactuals
+from nicecf.schema import Schema, differs
+from nicecf.scorer import Cost, Scorer
+from nicecf.search.answers import joined, one_for_each
+from nicecf.search.greedy import Walks, jump
+
+OUT_OF_TIME = "time_budget was used up before the search ended: this is the best so far"
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rows that want a counterfactual: what the model says of them, the classes wanted, and whom to ask.
+
+    ``trained`` is the schema of the training data, ``schema`` that of these rows: it knows their unseen categories too.
+    """
+
+    rows: Floats
+    outputs: Floats
+    wanted: Bools
+    schema: Schema
+    trained: Schema
+    jury: Jury
+    score: Scorer
+    report: Report
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
+    def towards(self, lines: Ints, values: Floats) -> tuple[Bools, Floats]:
+        """Ask the model about values for some of the rows: whether it accepts them, and how far they are, in [0, 1].
+
+        With two classes and no cut-off, how far is the probability of the wanted one. It is above a half exactly where
+        the values are accepted, whatever the decision rule. Raises OutOfTime past the deadline.
+        """
+        outputs = self.score(values)
+        return self.read(lines, outputs)
+
+    def read(self, lines: Ints, outputs: Floats) -> tuple[Bools, Floats]:
+        """The same for what the model has said already."""
+        is_accepted = self.jury.accepts(outputs, self.wanted[lines])
+        far = (1.0 + self.jury.scores(outputs, self.wanted[lines])) / 2.0
+        just_past, just_before = np.nextafter(0.5, 1.0), np.nextafter(0.5, 0.0)
+        return is_accepted, np.where(is_accepted, np.maximum(far, just_past), np.minimum(far, just_before))
+
+    def generators(self, random_state: int | None) -> list[np.random.Generator]:
+        """Random numbers for each row, which depend on its values alone: a batch draws what its rows would."""
+        # Unseen categories are numbered as they come: they all count as one.
+        n_levels = [len(one.levels) if one.is_categorical else np.inf for one in self.trained.columns]
+        keys = np.where(np.isnan(self.rows), -np.inf, np.minimum(self.rows, n_levels)) + 0.0
+        return [np.random.default_rng([random_state or 0, zlib.crc32(key.tobytes())]) for key in keys]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search found: ``values`` with one line for each row of the task, of which those of ``is_found`` count.
+
+    ``reasons``: why not, in words, for the others. ``donors``: positions in the training data, -1 for none. ``is_cut``:
+    where time was up before the search ended. ``walks``: the way to the values; without, all changes are one step.
+    """
+
+    values: Floats
+    is_found: Bools
+    reasons: Objects
+    donors: Ints
+    is_cut: Bools
+    walks: Walks | None = None
+
+    @classmethod
+    def nothing(cls, task: Task) -> Found:
+        """Nothing yet for any row: a search fills it in."""
+        n = len(task)
+        no_row, no_reason = np.zeros(n, dtype=bool), np.full(n, None, dtype=object)
+        return cls(task.rows.copy(), no_row, no_reason, np.full(n, -1, dtype=np.intp), no_row.copy())
+
+    def take(self, line: int, values: Floats) -> None:
+        """A counterfactual for one of the rows."""
+        self.values[line] = values
+        self.is_found[line] = True
+
+
+Search = Callable[[Task], Found]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedBaseline:
+    """What ``fit`` learned; explaining reads it and never writes."""
+
+    name: str
+    schema: Schema
+    jury: Jury
+    cost: Cost
+    witnesses: Witnesses
+    distance: Heom
+    search: Search
+
+    def explain(self, X: Table, target_class: Any, deadline: float | None, progress: Choice) -> Counterfactuals:
+        """Ask about the rows, search, and hand out what the model accepts."""
+        rows, schema = self.schema.encode(X)
+        question = ask(X, rows, schema, self.jury, self.cost, self.witnesses, target_class, deadline=deadline)
+        asking = np.flatnonzero(~question.is_answered)
+        with reporting(progress, len(rows)) as report:
+            n_still = len(rows) - len(asking)
+            task = self._task(question, asking, lambda n_done: report(n_still + n_done))
+            found = self.search(task) if len(asking) else Found.nothing(task)
+        question.scorer.deadline = None
+        outputs, is_good, why = self._checked(task, found)
+        walks = jump(task.rows, found.values, outputs) if found.walks is None else found.walks
+        answers = one_for_each(found.donors, walks, is_good)
+        answers.notes[found.is_cut & is_good] = OUT_OF_TIME
+        is_found = question.is_answered.copy()
+        is_found[asking] = is_good
+        reasons = np.full(len(rows), None, dtype=object)
+        reasons[asking] = why
+        return answer(
+            X=question.X,
+            schema=schema,
+            rows=rows,
+            before=question.outputs,
+            is_found=is_found,
+            reasons=reasons,
+            relaxations=np.full(len(rows), None, dtype=object),
+            answers=joined([(asking, answers)], len(rows)),
+            jury=self.jury,
+            distance=self.distance,
+            error=None,
+            model_calls=question.scorer.calls,
+            model_rows=question.scorer.rows,
+            several=False,
+        )
+
+    def _task(self, question: Question, lines: Ints, report: Report) -> Task:
+        return Task(
+            question.rows[lines],
+            question.outputs[lines],
+            question.wanted[lines],
+            question.schema,
+            self.schema,
+            self.jury,
+            question.scorer,
+            report,
+        )
+
+    def _checked(self, task: Task, found: Found) -> tuple[Floats, Bools, Objects]:
+        """What the model says of the values found; what it does not accept is not found, and the reasons say so."""
+        outputs, reasons = task.outputs.copy(), found.reasons.copy()
+        lines = np.flatnonzero(found.is_found)
+        if len(lines):
+            outputs[lines] = task.score(found.values[lines])
+        is_good = np.zeros(len(task), dtype=bool)
+        is_good[lines] = self.jury.accepts(outputs[lines], task.wanted[lines])
+        is_good &= differs(task.rows, found.values).any(axis=1)
+        reasons[is_good] = None
+        for line in np.flatnonzero(~is_good):
+            target = self.jury.named(task.wanted[line])
+            if found.is_found[line]:
+                reasons[line] = f"what {self.name} came to is not {target} when the model is asked about it"
+            elif found.is_cut[line]:
+                reasons[line] = f"time_budget was used up before {self.name} came to {target}"
+        return outputs, is_good, reasons
+
+
+class Baseline(Explainer):
+    """A published algorithm behind the verb of NICE.
+
+    ``model``, ``classes``, ``categorical_features`` and ``decision`` are those of :class:`nicecf.NICE`.
+    """
+
+    model: Any
+    classes: Any
+    categorical_features: Any
+    decision: Any
+
+    def fit(self, X: Table, y: Any = None) -> Self:
+        """Learn the columns, the model's decision on every training row, and what the algorithm needs besides.
+
+        The algorithm asks the model, not the labels: ``y`` only names the classes of a model that is a function. The
+        tables are read, never written to.
+        """
+        self._check_options()
+        training = learn(
+            self.model,
+            X,
+            y,
+            classes=self.classes,
+            categorical_features=self.categorical_features,
+            needs_labels=False,
+            decision=self.decision,
+        )
+        witnesses = Witnesses.of(training)
+        cost = measure(training, witnesses)
+        distance = Heom.of(training.values, training.schema.is_categorical, "range")
+        # Last, because a search may take the encoded rows over.
+        search = self._search_of(training)
+        name = type(self).__name__
+        return self._keep(FittedBaseline(name, training.schema, training.jury, cost, witnesses, distance, search))
+
+    def explain(
+        self,
+        X: Table,
+        *,
+        target_class: Any = "other",
+        time_budget: float | None = None,
+        progress: Choice = None,
+    ) -> Counterfactuals:
+        """A counterfactual, or the reason why there is none, for each row of ``X``.
+
+        All as in :meth:`nicecf.NICE.explain`; but where NICE has its donor for an answer, an algorithm that has found
+        nothing when ``time_budget`` ends has none. ``metrics`` measures distances by the ranges, as for NICE, whatever
+        the algorithm itself goes by.
+        """
+        started = perf_counter()
+        self._check_fitted()
+        check_choice(progress)
+        check_seconds("time_budget", time_budget)
+        deadline = None if time_budget is None else started + time_budget
+        answers: Counterfactuals = self._fitted.explain(X, target_class, deadline, progress)
+        return answers
+
+    def _check_options(self) -> None:
+        """OptionError for an option of the algorithm's own that cannot be."""
+
+    def _search_of(self, training: Training) -> Search:
+        """What the algorithm learns from the training data, as the search of ``explain``; may take the rows over."""
+        raise NotImplementedError
