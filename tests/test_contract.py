@@ -22,6 +22,9 @@ METHODS = {
     "nice-predict-weights": functools.partial(NICE, decision="predict", feature_weights={"age": 3}),
     "wit": baselines.WIT,
     "sedc": baselines.SEDC,
+    "cbr": baselines.CBR,
+    "geco": functools.partial(baselines.GeCo, population=20, samples=2, max_generations=8),
+    "growing-spheres": functools.partial(baselines.GrowingSpheres, n_samples=200, max_shells=60),
 }
 NUMBERS_ONLY = {"growing-spheres"}
 

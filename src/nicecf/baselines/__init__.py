@@ -3,9 +3,12 @@
 ``ALL`` lists them.
 """
 
+from nicecf.baselines.cbr import CBR
+from nicecf.baselines.geco import GeCo
+from nicecf.baselines.growing_spheres import GrowingSpheres
 from nicecf.baselines.sedc import SEDC
 from nicecf.baselines.wit import WIT
 
-ALL = (WIT, SEDC)
+ALL = (WIT, CBR, SEDC, GeCo, GrowingSpheres)
 
-__all__ = ["ALL", "SEDC", "WIT"]
+__all__ = ["ALL", "CBR", "SEDC", "WIT", "GeCo", "GrowingSpheres"]

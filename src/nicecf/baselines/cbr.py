@@ -1,0 +1,178 @@
+"""CBR: what made the difference for a similar pair of training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nicecf._typing import Bools, Floats, Ints
+from nicecf.baselines.baseline import Baseline, Found, Search, Task
+from nicecf.baselines.good_pairs import Difference, best_partners
+from nicecf.distance import Heom
+from nicecf.exceptions import listed, plain
+from nicecf.method import Training
+from nicecf.neighbors import DonorIndex
+from nicecf.options import check_amount, check_count
+from nicecf.scorer import OutOfTime
+
+
+class CBR(Baseline):
+    """Case-based counterfactuals (Keane and Smyth, "Good counterfactuals and where to find them", 2020).
+
+    The case base holds "good" pairs of training rows: the model puts them into unlike classes, and they differ in one
+    to ``max_differences`` features. For a row, the pair is taken whose like side is nearest to it, and the row gets
+    what its unlike side has in the features in which the pair differs. If that does not change the decision, it gets
+    in the same features what the training rows nearest to that unlike side have that are in its class, one after the
+    other. If none of them does, there is no counterfactual.
+
+    Parameters
+    ----------
+    max_differences
+        In how many features the rows of a pair may differ.
+    tolerance
+        Numbers that are no more than this share of their training range apart count as equal: 0.2 in the experiments of
+        the NICE paper.
+    neighbors
+        How many training rows are tried when the pair itself does not help.
+
+    Where it is not the paper: of several partners in a class, a training row only keeps the nearest (the paper does not
+    say which is taken); distances are NICE's; the paper does not bound the rows that are tried. All rows are adapted
+    together, in two model calls.
+
+    >>> X = np.array([[0.0, 1.0], [9.0, 1.0], [9.0, 2.0]])
+    >>> model = lambda X: np.column_stack([X[:, 0] < 5, X[:, 0] >= 5]).astype(float)
+    >>> CBR(model, classes=[0, 1]).fit(X).explain(np.array([[1.0, 7.0]])).to_numpy().tolist()
+    [[9.0, 7.0]]
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        max_differences: int = 2,
+        tolerance: float = 0.2,
+        neighbors: int = 100,
+        classes: Iterable[Any] | None = None,
+        categorical_features: Any = "auto",
+        decision: Any = None,
+    ) -> None:
+        self.model = model
+        self.max_differences = max_differences
+        self.tolerance = tolerance
+        self.neighbors = neighbors
+        self.classes = classes
+        self.categorical_features = categorical_features
+        self.decision = decision
+
+    def _check_options(self) -> None:
+        check_count("max_differences", self.max_differences)
+        check_amount("tolerance", self.tolerance)
+        check_count("neighbors", self.neighbors)
+
+    def _search_of(self, training: Training) -> Search:
+        n_classes = len(training.jury.classes)
+        distance = Heom.of(training.values, training.schema.is_categorical, "range")
+        difference = Difference.of(distance, self.tolerance)
+        partners = best_partners(
+            training.values,
+            training.decisions,
+            n_classes,
+            difference=difference,
+            most=self.max_differences,
+            distance=distance,
+        )
+        # One index for each class wanted, of the rows that have a partner in it, by their own class.
+        like_sides = [
+            DonorIndex.of(training.values.copy(), np.where(of_class >= 0, training.decisions, -1), n_classes, distance)
+            for of_class in partners.T
+        ]
+        index = DonorIndex.of(training.values, training.decisions, n_classes, distance)
+        place_of = np.empty(len(partners), dtype=np.intp)
+        place_of[index.positions] = np.arange(len(partners))
+        return _Adaptation(
+            difference, partners, tuple(like_sides), index, place_of, self.max_differences, self.neighbors
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Adaptation:
+    """The search: ``index`` has all training rows, at the places ``place_of`` their positions."""
+
+    difference: Difference
+    partners: Ints
+    like_sides: tuple[DonorIndex, ...]
+    index: DonorIndex
+    place_of: Ints
+    max_differences: int
+    neighbors: int
+
+    def __call__(self, task: Task) -> Found:
+        found = Found.nothing(task)
+        like, unlike = self._nearest_pairs(task)
+        for line in np.flatnonzero(like < 0):
+            own = plain(task.jury.classes[task.jury.decide(task.outputs[[line]])[0]])
+            found.reasons[line] = (
+                f"no two training rows, one {own!r} and one {task.jury.named(task.wanted[line])}, differ in 1 to "
+                f"{self.max_differences} features"
+            )
+        lines = np.flatnonzero(like >= 0)
+        is_taken = self.difference.features(self._values(like[lines]), self._values(unlike[lines]))
+        try:
+            is_helped = self._try(task, found, lines, is_taken, unlike[lines, None])
+            left = np.flatnonzero(~is_helped)
+            task.report(len(task) - len(left))
+            others = self._like_target(unlike[lines[left]])
+            is_helped[left] = self._try(task, found, lines[left], is_taken[left], others)
+        except OutOfTime:
+            found.is_cut[lines] = ~found.is_found[lines]
+            return found
+        for at in np.flatnonzero(~is_helped):
+            line, features = lines[at], [task.schema.names[j] for j in np.flatnonzero(is_taken[at])]
+            found.reasons[line] = (
+                f"the nearest pair, training rows {like[line]} and {unlike[line]}, differs in {listed(features)}: "
+                f"neither its values nor those of the {self.neighbors} nearest rows make "
+                f"{task.jury.named(task.wanted[line])} of this one"
+            )
+        return found
+
+    def _values(self, positions: Ints) -> Floats:
+        return self.index.values[self.place_of[positions]]
+
+    def _nearest_pairs(self, task: Task) -> tuple[Ints, Ints]:
+        """The pair whose like side is nearest to each row: positions of both sides, -1 where there is none."""
+        like, unlike = np.full(len(task), -1, dtype=np.intp), np.full(len(task), -1, dtype=np.intp)
+        nearest = np.full(len(task), np.inf)
+        own = np.eye(len(task.jury.classes), dtype=bool)[task.jury.decide(task.outputs)]
+        for target, index in enumerate(self.like_sides):
+            asking = np.flatnonzero(task.wanted[:, target])
+            places, distances = index.nearest(task.rows[asking], own[asking])
+            is_nearer = (places >= 0) & (distances < nearest[asking])
+            lines = asking[is_nearer]
+            like[lines] = index.positions[places[is_nearer]]
+            unlike[lines] = self.partners[like[lines], target]
+            nearest[lines] = distances[is_nearer]
+        return like, unlike
+
+    def _like_target(self, unlike: Ints) -> Ints:
+        """The training rows nearest to each unlike side that are in its class: positions, -1 where there are fewer."""
+        places = self.place_of[unlike]
+        classes = np.eye(len(self.index.leaves), dtype=bool)[self.index.group(places)]
+        k = min(self.neighbors + 1, len(self.index.values))  # the nearest is the row itself
+        near, _ = self.index.nearest_many(self.index.values[places], classes, k=k)
+        return np.where(near >= 0, self.index.positions[near], -1)
+
+    def _try(self, task: Task, found: Found, lines: Ints, is_taken: Bools, donors: Ints) -> Bools:
+        """Give rows what training rows have in some features: the first that is accepted counts, for each row."""
+        at, column = np.nonzero(donors >= 0)
+        positions = donors[at, column]
+        values = np.where(is_taken[at], self._values(positions), task.rows[lines[at]])
+        is_accepted, _ = task.towards(lines[at], values)
+        good = np.flatnonzero(is_accepted)
+        helped, first = np.unique(at[good], return_index=True)  # those of a row are in order
+        for place, row in zip(good[first].tolist(), helped.tolist(), strict=True):
+            found.take(int(lines[row]), values[place])
+            found.donors[lines[row]] = positions[place]
+        return np.isin(np.arange(len(lines)), helped)

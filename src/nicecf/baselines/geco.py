@@ -1,0 +1,205 @@
+"""GeCo: a genetic search that begins with single changes and adds more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from nicecf import given
+from nicecf._typing import Bools, Floats, Ints
+from nicecf.baselines.baseline import Baseline, Found, Search, Task
+from nicecf.baselines.feasible import FeasibleSpace, as_wide, distinct
+from nicecf.baselines.lock_step import RowSearch, in_lock_step
+from nicecf.constraints import merged_groups
+from nicecf.distance import Heom
+from nicecf.exceptions import OptionError
+from nicecf.method import Training
+from nicecf.options import check_amount, check_count, check_seed
+from nicecf.scorer import OutOfTime
+
+
+class GeCo(Baseline):
+    """GeCo (Schleich, Geng, Zhang and Suciu, "GeCo: quality counterfactual explanations in real time", 2021).
+
+    A change gives a feature, or a group of features that belong together, the values of a training row. The first
+    population has one change each. Then, in each generation, the best candidates of unlike features are crossed, all
+    are mutated by one more change, and the fittest are kept: those in a wanted class first, by their distance; the
+    others by distance and by what the model lacks. It ends when the best no longer change.
+
+    Parameters
+    ----------
+    groups
+        Features that change together, to what one training row has in all of them: ``[["city", "zip"]]``.
+    weight_l0, weight_l1
+        The distance: the share of features that change times ``weight_l0``, plus their average difference (over the
+        training range) times ``weight_l1``.
+    population
+        How many candidates are kept.
+    first_samples, samples
+        How many values of each feature, drawn as often as they occur, are tried in the first population, and for each
+        candidate in the later ones.
+    stable
+        The search ends when so many of the best candidates are all in a wanted class and the same as in the generation
+        before.
+    min_generations, max_generations
+        At least and at most so many generations.
+
+    Where it is not the paper: its language of constraints is not here, only its groups; its norm has two more parts
+    (L2 and the largest difference), here without weight; values are drawn with replacement; models are not evaluated
+    in part. A change never makes a value missing. The experiments of the NICE paper ran a patched DiCE genetic under
+    this name (see :class:`DiCE`), not this algorithm. All rows go from generation to generation together, each with
+    random numbers of its own.
+
+    >>> X, model = np.array([[0.0], [4.0], [9.0]]), lambda X: np.column_stack([X < 3, X >= 3]).astype(float)
+    >>> GeCo(model, classes=[0, 1], random_state=0).fit(X).explain(np.array([[1.0]])).to_numpy().tolist()
+    [[4.0]]
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        groups: Sequence[Sequence[Any]] = (),
+        weight_l0: float = 0.5,
+        weight_l1: float = 0.5,
+        population: int = 100,
+        first_samples: int = 20,
+        samples: int = 5,
+        stable: int = 5,
+        min_generations: int = 3,
+        max_generations: int = 100,
+        random_state: int | None = None,
+        classes: Iterable[Any] | None = None,
+        categorical_features: Any = "auto",
+        decision: Any = None,
+    ) -> None:
+        self.model = model
+        self.groups = groups
+        self.weight_l0 = weight_l0
+        self.weight_l1 = weight_l1
+        self.population = population
+        self.first_samples = first_samples
+        self.samples = samples
+        self.stable = stable
+        self.min_generations = min_generations
+        self.max_generations = max_generations
+        self.random_state = random_state
+        self.classes = classes
+        self.categorical_features = categorical_features
+        self.decision = decision
+
+    def _check_options(self) -> None:
+        for option in ("population", "first_samples", "samples", "stable", "min_generations", "max_generations"):
+            check_count(option, getattr(self, option))
+        if self.min_generations > self.max_generations:
+            raise OptionError(
+                f"min_generations={self.min_generations} is more than max_generations={self.max_generations}. Pass at "
+                "most as many."
+            )
+        check_amount("weight_l0", self.weight_l0)
+        check_amount("weight_l1", self.weight_l1)
+        if not self.weight_l0 + self.weight_l1:
+            raise OptionError("weight_l0 and weight_l1 are both 0: then no candidate is nearer than another.")
+        given.groups(self.groups)
+        check_seed(self.random_state)
+
+    def _search_of(self, training: Training) -> Search:
+        schema = training.schema
+        # A name and a position may mean the same feature, so that only now is it clear which groups are one.
+        together: Any = merged_groups(
+            [[schema.position(feature, "groups") for feature in group] for group in given.groups(self.groups)]
+        )
+        distance = Heom.of(training.values, schema.is_categorical, "range")
+        options = _Options(**{field.name: getattr(self, field.name) for field in fields(_Options)})
+        return _Evolution(options, FeasibleSpace.of(training.values, schema.is_categorical, together), distance)
+
+
+@dataclass(frozen=True)
+class _Options:
+    weight_l0: float
+    weight_l1: float
+    population: int
+    first_samples: int
+    samples: int
+    stable: int
+    min_generations: int
+    max_generations: int
+    random_state: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Evolution:
+    options: _Options
+    space: FeasibleSpace
+    distance: Heom
+
+    def __call__(self, task: Task) -> Found:
+        generators = task.generators(self.options.random_state)
+        n_mutants = self.options.population * self.options.samples * len(self.space.groups)
+        return in_lock_step(
+            task, lambda line: self._search(task, line, generators[line]), values_each=max(1, n_mutants)
+        )
+
+    def _search(self, task: Task, line: int, random: np.random.Generator) -> RowSearch:
+        options, space, row = self.options, self.space, task.rows[line]
+        n_features, distances = space.around(row, self.distance)
+        costs = (options.weight_l0 * n_features + options.weight_l1 * distances) / len(row)
+        is_change = n_features > 0
+        nobody = np.full((1, 1), space.none)
+        candidates = self._mutated(nobody, is_change, options.first_samples, random)
+        target = task.jury.named(task.wanted[line])
+        if not len(candidates):
+            return f"no training row has a value that this row could take towards {target}"
+        best: Floats | None = None
+        fittest = candidates[:0]
+        try:
+            # The first turn selects the initial population; the generations follow.
+            for generation in range(options.max_generations + 1):
+                is_accepted, far = yield space.applied(row, candidates)
+                fitness = costs[candidates].sum(axis=1) + np.where(is_accepted, 0.0, 2.0 - far)
+                kept = np.argsort(fitness, kind="stable")[: options.population]
+                before, fittest = fittest, candidates[kept]
+                if is_accepted[kept[0]]:
+                    best = space.applied(row, fittest[:1])[0]
+                is_stable = is_accepted[kept[: options.stable]].all() and _same(
+                    before, fittest, options.stable, space.none
+                )
+                if best is not None and is_stable and generation >= options.min_generations:
+                    return best
+                children = [self._crossed(fittest, random), self._mutated(fittest, is_change, options.samples, random)]
+                candidates = distinct([fittest, *children], space.none)
+        except OutOfTime:
+            if best is None:
+                raise
+        if best is not None:
+            return best
+        return f"no candidate of {options.max_generations} generations is {target}"
+
+    def _mutated(self, candidates: Ints, is_change: Bools, n_samples: int, random: np.random.Generator) -> Ints:
+        """Each candidate with one more change, for each group that it has none in: as often as values occur."""
+        space = self.space
+        shape = (len(candidates), len(space.groups), n_samples)
+        drawn = space.changes[random.integers(len(space.changes), size=shape), np.arange(shape[1])[:, None]]
+        is_free = space.by_group(candidates) < 0
+        line, group, sample = np.nonzero((drawn >= 0) & is_change[drawn] & is_free[:, :, None])
+        added = drawn[line, group, sample]
+        return np.unique(np.sort(np.column_stack([candidates[line], added]), axis=1), axis=0)
+
+    def _crossed(self, candidates: Ints, random: np.random.Generator) -> Ints:
+        """The fittest of each set of groups with that of each other set; where both have a change, either one's."""
+        table = self.space.by_group(candidates)
+        _, first = np.unique(table >= 0, axis=0, return_index=True)
+        parents = table[np.sort(first)]
+        one, other = np.triu_indices(len(parents), k=1)
+        mother, father = parents[one], parents[other]
+        is_coin = (random.random(mother.shape) < 0.5) & (mother >= 0) & (father >= 0)
+        return self.space.from_groups(np.where(is_coin, father, np.where(mother >= 0, mother, father)))
+
+
+def _same(before: Ints, now: Ints, count: int, none: int) -> bool:
+    """Whether the first candidates are those of the generation before."""
+    one, other = as_wide([before[:count], now[:count]], none)
+    return np.array_equal(one, other)

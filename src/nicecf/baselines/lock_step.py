@@ -1,0 +1,77 @@
+"""Searches that are written as if a row were alone, run side by side: one model call answers all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from itertools import islice
+from typing import TypeAlias
+
+import numpy as np
+
+from nicecf._typing import Bools, Floats
+from nicecf.baselines.baseline import Found, Task
+from nicecf.classifier import CELLS_PER_CALL
+from nicecf.scorer import OutOfTime
+
+# Yields values for its row, gets what `Task.towards` says of them, and returns a counterfactual or, in words, why there
+# is none. OutOfTime is thrown in when time is up: it then returns the best so far, or lets it pass.
+RowSearch: TypeAlias = Generator[Floats, tuple[Bools, Floats], Floats | str]
+
+
+def in_lock_step(task: Task, begin: Callable[[int], RowSearch], *, values_each: int) -> Found:
+    """Run the searches of all rows of a task; ``begin`` starts that of a line.
+
+    So many run at a time that their questions, of about ``values_each`` values each, fit into one model call.
+    """
+    found = Found.nothing(task)
+    at_once = max(1, CELLS_PER_CALL // (values_each * task.rows.shape[1]))
+    waiting = iter(range(len(task)))
+    running: dict[int, RowSearch] = {}
+    questions: dict[int, Floats] = {}
+    n_begun = 0
+
+    def go_on(line: int, search: RowSearch, ask: Callable[[], Floats]) -> None:
+        try:
+            questions[line] = ask()
+            running[line] = search
+        except StopIteration as end:
+            running.pop(line, None)
+            if isinstance(end.value, str):
+                found.reasons[line] = end.value
+            else:
+                found.take(line, end.value)
+
+    # Ends: every search ends, and each turn takes all of them one step further.
+    while True:
+        for line in islice(waiting, at_once - len(running)):
+            search = begin(line)
+            go_on(line, search, search.__next__)
+            n_begun += 1
+        task.report(n_begun - len(running))
+        if not running:
+            return found
+        lines = np.array(list(running), dtype=np.intp)
+        sizes = [len(questions[line]) for line in running]
+        try:
+            said = task.towards(np.repeat(lines, sizes), np.concatenate([questions[line] for line in running]))
+        except OutOfTime:
+            return _stopped(found, running)
+        ends = np.cumsum(sizes)
+        for line, first, last in zip(lines.tolist(), (ends - sizes).tolist(), ends.tolist(), strict=True):
+            search, answer = running[line], (said[0][first:last], said[1][first:last])
+            go_on(line, search, lambda search=search, answer=answer: search.send(answer))  # type: ignore[misc]
+
+
+def _stopped(found: Found, running: dict[int, RowSearch]) -> Found:
+    """Time is up: what the searches have so far."""
+    for line, search in running.items():
+        try:
+            search.throw(OutOfTime())
+        except StopIteration as end:
+            found.take(line, end.value)
+        except OutOfTime:
+            pass
+    is_ended = np.array([reason is not None for reason in found.reasons], dtype=bool) | found.is_found
+    found.is_cut[:] = ~is_ended
+    found.is_cut[list(running)] = True
+    return found
