@@ -79,11 +79,13 @@ class Task:
 class Found:
     """What a search found: ``values`` with one line for each row of the task, of which those of ``is_found`` count.
 
-    ``reasons``: why not, in words, for the others. ``donors``: positions in the training data, -1 for none. ``is_cut``:
-    where time was up before the search ended. ``walks``: the way to the values; without, all changes are one step.
+    ``outputs``: what the model said of the values, NaN where it has to be asked. ``reasons``: why not, in words, for the
+    others. ``donors``: positions in the training data, -1 for none. ``is_cut``: where time was up before the search
+    ended. ``walks``: the way to the values; without, all changes are one step.
     """
 
     values: Floats
+    outputs: Floats
     is_found: Bools
     reasons: Objects
     donors: Ints
@@ -95,7 +97,8 @@ class Found:
         """Nothing yet for any row: a search fills it in."""
         n = len(task)
         no_row, no_reason = np.zeros(n, dtype=bool), np.full(n, None, dtype=object)
-        return cls(task.rows.copy(), no_row, no_reason, np.full(n, -1, dtype=np.intp), no_row.copy())
+        unknown = np.full_like(task.outputs, np.nan)
+        return cls(task.rows.copy(), unknown, no_row, no_reason, np.full(n, -1, dtype=np.intp), no_row.copy())
 
     def take(self, line: int, values: Floats) -> None:
         """A counterfactual for one of the rows."""
@@ -167,12 +170,11 @@ class FittedBaseline:
 
     def _checked(self, task: Task, found: Found) -> tuple[Floats, Bools, Objects]:
         """What the model says of the values found; what it does not accept is not found, and the reasons say so."""
-        outputs, reasons = task.outputs.copy(), found.reasons.copy()
-        lines = np.flatnonzero(found.is_found)
-        if len(lines):
-            outputs[lines] = task.score(found.values[lines])
-        is_good = np.zeros(len(task), dtype=bool)
-        is_good[lines] = self.jury.accepts(outputs[lines], task.wanted[lines])
+        outputs, reasons = np.where(found.is_found[:, None], found.outputs, task.outputs), found.reasons.copy()
+        unknown = np.flatnonzero(np.isnan(outputs).any(axis=1))
+        if len(unknown):
+            outputs[unknown] = task.score(found.values[unknown])
+        is_good = found.is_found & self.jury.accepts(outputs, task.wanted)
         is_good &= differs(task.rows, found.values).any(axis=1)
         reasons[is_good] = None
         for line in np.flatnonzero(~is_good):

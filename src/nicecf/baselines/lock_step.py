@@ -53,6 +53,8 @@ def in_lock_step(task: Task, begin: Callable[[int], RowSearch], *, values_each: 
         lines = np.array(list(running), dtype=np.intp)
         sizes = [len(questions[line]) for line in running]
         try:
+            if task.score.is_out_of_time():  # even if all is known already, and nothing must be asked
+                raise OutOfTime
             said = task.towards(np.repeat(lines, sizes), np.concatenate([questions[line] for line in running]))
         except OutOfTime:
             return _stopped(found, running)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nicecf._typing import Ints
+from nicecf._typing import Floats, Ints
 from nicecf.baselines.baseline import Baseline, Found, Search, Task
 from nicecf.distance import Heom
 from nicecf.method import Training
@@ -47,12 +47,14 @@ class WIT(Baseline):
         n_classes = len(training.jury.classes)
         distance = Heom.of(training.values, training.schema.is_categorical, "std")
         n_decided = np.bincount(training.decisions, minlength=n_classes)
-        return _Nearest(DonorIndex.of(training.values, training.decisions, n_classes, distance), n_decided)
+        index = DonorIndex.of(training.values, training.decisions, n_classes, distance)
+        return _Nearest(index, training.outputs[index.positions], n_decided)
 
 
 @dataclass(frozen=True, eq=False)
 class _Nearest:
     index: DonorIndex
+    outputs: Floats
     n_decided: Ints
 
     def __call__(self, task: Task) -> Found:
@@ -63,6 +65,7 @@ class _Nearest:
                 found.reasons[line] = no_donor(task.jury, self.n_decided, task.wanted[line])
                 continue
             found.take(line, self.index.values[place])
+            found.outputs[line] = self.outputs[place]
             found.donors[line] = self.index.positions[place]
         task.report(len(task))
         return found
