@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Real data, laid out as README.md says, is used where this names its folder.
 export NICECF_DATA
 
-.PHONY: demo test check format bench bench-neighbors test-oldest clean help
+.PHONY: demo test check format bench bench-alibi bench-neighbors test-oldest clean help
 
 help:            ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
@@ -26,12 +26,16 @@ format: .venv/check.done         ## let ruff write the style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/bench.done          ## speed beside NICEx, growth of time and memory, rules, quality of the thorough search
+bench: .venv/bench.done          ## speed beside NICEx, the baselines, growth of time and memory, rules, quality
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/baselines.py
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/constraints.py
 	$(BIN)/python benchmarks/quality.py --limit
 	$(BIN)/python benchmarks/quality.py
+
+bench-alibi: .venv/demo.done .venv-alibi/bench.done ## CFproto beside alibi 0.9.4, which needs an environment of its own
+	$(BIN)/python benchmarks/cfproto_alibi.py --alibi .venv-alibi/bin/python
 
 bench-neighbors: .venv/bench.done ## the options for nearest neighbors, side by side
 	$(BIN)/pip install --quiet numba faiss-cpu
@@ -41,7 +45,7 @@ test-oldest: .venv-oldest/test.done ## the tests on the oldest versions that pyp
 	.venv-oldest/bin/pytest -n auto
 
 clean:           ## remove what the commands above built
-	rm -rf .venv .venv-oldest
+	rm -rf .venv .venv-alibi .venv-oldest
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -50,8 +54,14 @@ clean:           ## remove what the commands above built
 	$(BIN)/pip install --quiet --editable .
 	touch $@
 
-.venv/test.done: .venv/bin/python pyproject.toml
+.venv/test.done: .venv/bin/python pyproject.toml .venv/dice.done
 	$(BIN)/pip install --quiet --editable '.[test]'
+	touch $@
+
+# Without its dependencies: through xgboost, dice-ml pulls a GPU library of 470 MB that it does not need.
+.venv/dice.done: .venv/demo.done
+	$(BIN)/pip install --quiet jsonschema tqdm requests
+	$(BIN)/pip install --quiet --no-deps 'dice-ml>=0.12' raiutils
 	touch $@
 
 .venv/check.done: .venv/bin/python pyproject.toml
@@ -59,8 +69,14 @@ clean:           ## remove what the commands above built
 	touch $@
 
 # Without its dependencies: NICEx pins numpy < 2 and pandas < 2, but runs on today's.
-.venv/bench.done: .venv/demo.done
+.venv/bench.done: .venv/demo.done .venv/dice.done
 	$(BIN)/pip install --quiet --no-deps NICEx==0.2.3
+	touch $@
+
+# The last version under the Apache licence; it wants numpy < 2, and spacy imports click without asking for it.
+.venv-alibi/bench.done:
+	$(PYTHON) -m venv .venv-alibi
+	.venv-alibi/bin/pip install --quiet 'alibi==0.9.4' 'tensorflow-cpu<2.15' 'numpy<2' click
 	touch $@
 
 # Newer pyarrow wants numpy 2.

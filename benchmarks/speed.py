@@ -160,14 +160,18 @@ class Measured:
         return self.peer_mean_ms / self.batch_ms
 
 
-def fitted_models(problem: Problem, rows: np.ndarray) -> dict[str, Any]:
-    """The two models of the benchmark, each behind a one-hot encoder."""
-    heads = {
+def heads() -> dict[str, Any]:
+    """The two models of the benchmark, not fitted yet."""
+    return {
         "forest": RandomForestClassifier(100, random_state=0, n_jobs=1),
         "MLP": MLPClassifier((50,), early_stopping=True, random_state=0),
     }
+
+
+def fitted_models(problem: Problem, rows: np.ndarray) -> dict[str, Any]:
+    """The two models of the benchmark, each behind a one-hot encoder."""
     models = {}
-    for name, head in heads.items():
+    for name, head in heads().items():
         progress(f"training the {name} on {len(rows):,} rows of {problem.name}")
         columns = ColumnTransformer(
             [

@@ -1,0 +1,244 @@
+"""NICE and the published algorithms on the same model and rows, beside the figures of the NICE paper.
+
+All get the same rows of adult (or of the generated loan book) and the same two models. Growing Spheres takes numbers
+only, so it is measured on models of the number columns. The paper's figures are those of its tables ANNMainResults and
+RFMainResults: averages over 40 datasets on another machine, so they are to be compared with each other, not with ours.
+
+    python benchmarks/baselines.py --data DIR --out baselines.md     # both models, the table and the page of one row
+    python benchmarks/baselines.py --data DIR --methods WIT,GeCo     # some of them
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
+
+from common import Problem, Report, adult_path, machine, markdown_table, progress, real_or_generated, short
+from nicecf import NICE, baselines
+from nicecf.benchmark.datasets import adult, loan_book
+from nicecf.result import Counterfactuals
+from speed import fitted_models, heads
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "NICE(none)": partial(NICE, optimize="none"),
+    "NICE(spars)": partial(NICE, optimize="sparsity"),
+    "NICE(prox)": partial(NICE, optimize="proximity"),
+    "NICE(plaus)": partial(NICE, optimize="plausibility"),
+    "NICE thorough": partial(NICE, search="thorough"),
+    **{one.__name__: one for one in baselines.ALL},
+    "DiCE genetic": partial(baselines.DiCE, method="genetic"),
+    "DiCE kdtree": partial(baselines.DiCE, method="kdtree"),
+}
+# Of the ten algorithms of the paper: coverage in %, CPU time in ms, average ranks of sparsity and proximity.
+PAPER = {
+    "MLP": {
+        "NICE(none)": (100.0, 3.7, 5.17, 5.10),
+        "NICE(spars)": (100.0, 14.8, 1.42, 1.86),
+        "NICE(prox)": (100.0, 20.0, 1.67, 1.72),
+        "NICE(plaus)": (100.0, 81.3, 3.33, 3.48),
+        "WIT": (100.0, 6.1, 5.33, 5.34),
+        "CBR": (62.7, 26.2, 4.39, 5.34),
+        "SEDC": (78.4, 45.7, 3.16, 4.10),
+        "DiCE": (70.1, 130_783.0, 3.67, 4.85),
+        "CFproto": (76.7, 19_315.8, 5.35, 4.08),
+        "GeCo": (49.4, 1606.5, 7.43, 7.95),
+    },
+    "forest": {
+        "NICE(none)": (100.0, 61.8, 4.73, 4.56),
+        "NICE(spars)": (100.0, 573.4, 1.31, 1.63),
+        "NICE(prox)": (100.0, 925.8, 1.87, 1.63),
+        "NICE(plaus)": (100.0, 2090.6, 3.15, 3.16),
+        "WIT": (100.0, 95.2, 4.87, 4.88),
+        "CBR": (48.3, 320.6, 5.10, 5.85),
+        "SEDC": (72.0, 1499.6, 3.34, 4.24),
+        "DiCE": (63.3, 2_016_936.8, 4.11, 5.50),
+        "CFproto": (68.2, 799_339.6, 5.51, 4.52),
+        "GeCo": (39.4, 6478.1, 7.65, 7.89),
+    },
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One method on one model."""
+
+    fit_s: float
+    batch_ms: float
+    single_ms: float
+    cfs: Counterfactuals
+    n_invalid: int
+
+    @property
+    def changes(self) -> np.ndarray:
+        """The number of changes of each row; infinite where none was found."""
+        return self.cfs.metrics()["sparsity"].to_numpy(dtype=float, na_value=np.inf)
+
+    @property
+    def distances(self) -> np.ndarray:
+        """The distance of each row; infinite where none was found."""
+        return self.cfs.metrics()["proximity"].fillna(np.inf).to_numpy()
+
+
+def measure(make: Callable[..., Any], model: Any, problem: Problem, training: Any, rows: Any, n_single: int) -> Measured:
+    """Fit, explain all rows in one call, and some one by one."""
+    X, y = problem.X[training], problem.y[training]
+    start = perf_counter()
+    explainer = make(model, categorical_features=problem.categorical).fit(X, y)
+    fit_s = perf_counter() - start
+    explained = problem.X[rows]
+    start = perf_counter()
+    cfs = explainer.explain(explained, progress=False)
+    batch_s = perf_counter() - start
+    singles = []
+    for at in range(n_single):
+        start = perf_counter()
+        explainer.explain(explained[[at]], progress=False)
+        singles.append(perf_counter() - start)
+    found = cfs.found
+    is_other = model.predict(cfs.to_numpy()[found].astype(float)) != model.predict(explained[found])
+    return Measured(
+        fit_s, 1000 * batch_s / len(rows), 1000 * float(np.median(singles)), cfs, int(np.count_nonzero(~is_other))
+    )
+
+
+def ranks(by_method: dict[str, np.ndarray]) -> dict[str, float]:
+    """Average ranks as in the paper: 1 is best, the lowest rank on a tie, the worst where none was found."""
+    table = pd.DataFrame(by_method)
+    ranked = table.rank(axis=1, method="min").where(np.isfinite(table), len(by_method))
+    return dict(ranked.mean())
+
+
+def table(model_name: str, measured: dict[str, Measured]) -> str:
+    """All methods on one model, the paper's figures in brackets."""
+    paper = PAPER[model_name]
+    of_paper = [name for name in paper if name in measured]
+    is_whole = len(of_paper) == len(paper)
+    by_changes = ranks({name: measured[name].changes for name in of_paper}) if is_whole else {}
+    by_distance = ranks({name: measured[name].distances for name in of_paper}) if is_whole else {}
+    lines = []
+    for name, one in measured.items():
+        coverage, ms, changes_rank, distance_rank = (
+            (f"{printed:,.1f}" if k < 2 else f"{printed:.2f}") if name in paper else "-"
+            for k, printed in enumerate(paper.get(name, (0.0, 0.0, 0.0, 0.0)))
+        )
+        found, metrics = one.cfs.found, one.cfs.metrics()
+        lines.append(
+            (
+                name,
+                short(one.fit_s),
+                short(one.single_ms),
+                f"{short(one.batch_ms)} ({ms})",
+                f"{100 * found.mean():.1f} ({coverage})",
+                short(float(metrics["sparsity"].mean())) if found.any() else "-",
+                short(float(metrics["proximity"].mean())) if found.any() else "-",
+                f"{by_changes[name]:.2f} ({changes_rank})" if name in by_changes else "-",
+                f"{by_distance[name]:.2f} ({distance_rank})" if name in by_distance else "-",
+                f"{one.cfs.model_rows / len(found):,.0f}",
+                one.n_invalid,
+            )
+        )
+    return markdown_table(
+        [
+            "method",
+            "fit s",
+            "one row ms",
+            "batch ms/row (paper)",
+            "found % (paper)",
+            "changes",
+            "distance",
+            "rank by changes (paper)",
+            "rank by distance (paper)",
+            "model rows/row",
+            "invalid",
+        ],
+        lines,
+    )
+
+
+def numbers_of(problem: Problem) -> Problem:
+    """The same rows without their categorical columns."""
+    return Problem(f"{problem.name}, numbers only", problem.X[:, problem.numeric], problem.y, [])
+
+
+def side_by_side(folder: str | None, methods: list[str]) -> str:
+    """One person of adult, or of the loan book, by all methods, on the forest."""
+    path = adult_path(folder)
+    X, y = adult(path.parents[2]) if path is not None else loan_book(20_000, seed=0)
+    numbers, words = make_column_selector(dtype_include="number"), make_column_selector(dtype_exclude="number")
+    columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), words), (StandardScaler(), numbers))
+    n_training = int(0.8 * len(X))
+    model = make_pipeline(columns, heads()["forest"]).fit(X[:n_training], y[:n_training])
+    tail = X[n_training : n_training + 50]
+    asked = tail[model.predict(tail) == sorted(y.unique())[0]].iloc[[0]]
+    lines = []
+    for name in methods:
+        if name == "GrowingSpheres":
+            lines.append((name, "takes numbers only: refuses this table at fit", "-", "-", "-"))
+            continue
+        progress(f"one row: {name}")
+        one = METHODS[name](model).fit(X[:n_training], y[:n_training]).explain(asked, progress=False)[0]
+        if not one.found:
+            lines.append((name, f"not found: {one.reason}", "-", "-", "-"))
+            continue
+        changes = "; ".join(str(change) for change in one.changes)
+        distance = float(one.metrics()["proximity"].iloc[0])
+        lines.append((name, changes, len(one.changes), short(distance), f"{one.probability:.0%}"))
+    probability = float(model.predict_proba(asked).max())
+    person = "; ".join(f"{name}: {value}" for name, value in asked.iloc[0].items())
+    said = f"The forest says {model.predict(asked)[0]} ({probability:.0%}) of this row:\n\n> {person}"
+    return said + "\n\n" + markdown_table(["method", "what would have to be different", "changes", "distance", "then"], lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", default=os.environ.get("NICECF_DATA"), help="folder with raw/adult/adult.csv.gz")
+    parser.add_argument("--rows", type=int, default=100, help="rows explained by each method")
+    parser.add_argument("--single", type=int, default=5, help="rows explained one by one")
+    parser.add_argument("--methods", default=",".join(METHODS), help="some of the methods, by their names")
+    parser.add_argument("--models", default="forest,MLP")
+    parser.add_argument("--out", help="file for the report")
+    options = parser.parse_args()
+    chosen = [name for name in options.methods.split(",") if name in METHODS]
+    if find_spec("dice_ml") is None:
+        chosen = [name for name in chosen if not name.startswith("DiCE")]
+        progress("dice-ml is not installed: DiCE is left out (make bench installs it)")
+    report = Report(options.out)
+    problem = real_or_generated(options.data)
+    order = np.random.default_rng(0).permutation(len(problem.X))
+    training, rows = order[: int(0.8 * len(order))], order[int(0.8 * len(order)) :][: options.rows]
+    report.say(
+        f"{problem.name}: {len(training):,} training rows, {len(rows)} rows explained, "
+        f"{options.single} of them one by one. {machine('nicecf', 'scikit-learn', 'numpy', 'dice-ml')}"
+    )
+    by_kind = {False: problem, True: numbers_of(problem)}
+    with threadpool_limits(1):
+        models = {kind: fitted_models(one, training) for kind, one in by_kind.items()}
+        for model_name in options.models.split(","):
+            measured = {}
+            for name in chosen:
+                kind = name == "GrowingSpheres"
+                progress(f"{model_name}: {name}")
+                measured[name] = measure(
+                    METHODS[name], models[kind][model_name], by_kind[kind], training, rows, options.single
+                )
+                progress(table(model_name, {name: measured[name]}).splitlines()[-1])
+            report.say(f"### {model_name}\n\n{table(model_name, measured)}")
+        report.say(f"### One row\n\n{side_by_side(options.data, chosen)}")
+    report.save()
+
+
+if __name__ == "__main__":
+    main()
