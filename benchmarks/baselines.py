@@ -92,7 +92,9 @@ class Measured:
         return self.cfs.metrics()["proximity"].fillna(np.inf).to_numpy()
 
 
-def measure(make: Callable[..., Any], model: Any, problem: Problem, training: Any, rows: Any, n_single: int) -> Measured:
+def measure(
+    make: Callable[..., Any], model: Any, problem: Problem, training: Any, rows: Any, n_single: int
+) -> Measured:
     """Fit, explain all rows in one call, and some one by one."""
     X, y = problem.X[training], problem.y[training]
     start = perf_counter()
@@ -199,7 +201,11 @@ def side_by_side(folder: str | None, methods: list[str]) -> str:
     probability = float(model.predict_proba(asked).max())
     person = "; ".join(f"{name}: {value}" for name, value in asked.iloc[0].items())
     said = f"The forest says {model.predict(asked)[0]} ({probability:.0%}) of this row:\n\n> {person}"
-    return said + "\n\n" + markdown_table(["method", "what would have to be different", "changes", "distance", "then"], lines)
+    return (
+        said
+        + "\n\n"
+        + markdown_table(["method", "what would have to be different", "changes", "distance", "then"], lines)
+    )
 
 
 def main() -> None:

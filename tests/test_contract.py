@@ -23,6 +23,7 @@ METHODS = {
     "wit": baselines.WIT,
     "sedc": baselines.SEDC,
     "cbr": baselines.CBR,
+    "cfproto": functools.partial(baselines.CFproto, c_steps=2, max_iterations=10),
     "geco": functools.partial(baselines.GeCo, population=20, samples=2, max_generations=8),
     "growing-spheres": functools.partial(baselines.GrowingSpheres, n_samples=200, max_shells=60),
 }

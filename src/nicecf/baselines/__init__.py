@@ -4,11 +4,13 @@
 """
 
 from nicecf.baselines.cbr import CBR
+from nicecf.baselines.cfproto import CFproto
+from nicecf.baselines.dice import DiCE
 from nicecf.baselines.geco import GeCo
 from nicecf.baselines.growing_spheres import GrowingSpheres
 from nicecf.baselines.sedc import SEDC
 from nicecf.baselines.wit import WIT
 
-ALL = (WIT, CBR, SEDC, GeCo, GrowingSpheres)
+ALL = (WIT, CBR, SEDC, DiCE, CFproto, GeCo, GrowingSpheres)
 
-__all__ = ["ALL", "CBR", "SEDC", "WIT", "GeCo", "GrowingSpheres"]
+__all__ = ["ALL", "CBR", "SEDC", "WIT", "CFproto", "DiCE", "GeCo", "GrowingSpheres"]

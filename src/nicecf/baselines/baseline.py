@@ -79,8 +79,8 @@ class Task:
 class Found:
     """What a search found: ``values`` with one line for each row of the task, of which those of ``is_found`` count.
 
-    ``outputs``: what the model said of the values, NaN where it has to be asked. ``reasons``: why not, in words, for the
-    others. ``donors``: positions in the training data, -1 for none. ``is_cut``: where time was up before the search
+    ``outputs``: what the model said of the values, NaN where it has to be asked. ``reasons``: why not, in words, for
+    the others. ``donors``: positions in the training data, -1 for none. ``is_cut``: where time was up before the search
     ended. ``walks``: the way to the values; without, all changes are one step.
     """
 

@@ -1,0 +1,252 @@
+"""CFproto: gradient descent towards a prototype of the wanted class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from nicecf._typing import Bools, Floats, Ints
+from nicecf.baselines.baseline import Baseline, Found, Search, Task
+from nicecf.baselines.embedding import Embedding
+from nicecf.method import Training
+from nicecf.options import check_amount, check_count
+from nicecf.reasons import no_donor
+from nicecf.schema import differs
+from nicecf.scorer import OutOfTime
+
+_STEEPEST = 1000.0
+# Rows descend together in blocks whose perturbations have at most this many cells: 128 MB.
+_MOST_CELLS = 2**24
+
+
+class CFproto(Baseline):
+    """CFproto (Van Looveren and Klaise, "Interpretable counterfactual explanations guided by prototypes", 2021).
+
+    Each row becomes a point that descends, by FISTA, on ``c * hinge + beta * L1 + L2 + theta * prototype``: how far the
+    model is from a wanted class, how far the point is from the row (twice), and its squared distance to the prototype,
+    the nearest training row that the model puts into a wanted class. It does so ``c_steps`` times, ``max_iterations``
+    steps each, with ``c`` raised tenfold until something is found and then halved into place. Of all points that the
+    model accepts, the one with the smallest ``beta * L1 + L2`` is the counterfactual. The model is a black box: the
+    gradient of the hinge is measured, ``eps`` to both sides of each feature. Nothing is random.
+
+    The variant with k-d trees and without an autoencoder. ``learning_rate`` and ``eps`` have the defaults of alibi, the
+    authors' package, all others the values of the experiments of the NICE paper. Numbers count over their range in the
+    training data, and are kept in it; categories lie on a line, by the association-based distance of the paper.
+
+    As in alibi, where the paper is silent: the learning rate falls to zero over a descent; a step shrinks by ``beta``
+    itself; the gradient of the hinge counts twice with two classes, n / (n - 1) times with n, and is clipped at 1000.
+
+    Where it is neither: the hinge is towards the wanted classes, whichever the row's own is; it has a gradient from the
+    first step on (alibi's from the second), and every step has its momentum (alibi now and then loses it, which makes
+    it differ from run to run); multidimensional scaling starts from the classical one, not at random. What is found is
+    checked as it is handed out, with a level for each category and whole numbers where the column has them; the
+    gradient is measured without that rounding, so the model must take such numbers. What is missing in a row stays
+    missing, a category that training never saw stays as it is, and so does what never varies in the training data and
+    a category that the other features say nothing about. For the prototypes, a missing number is the mean, a missing
+    category a level of its own, which no counterfactual gets.
+
+    All rows descend together: one model call for each of the ``c_steps * max_iterations`` steps and one before, with
+    two rows for each number and row that wants a counterfactual. A model of steps, such as a forest, has no gradient:
+    then only the prototype leads.
+
+    >>> X, model = np.array([[0.0], [4.0], [9.0]]), lambda X: np.column_stack([X < 3, X >= 3]).astype(float)
+    >>> CFproto(model, classes=[0, 1]).fit(X).explain(np.array([[1.0]])).to_numpy().round(2).tolist()
+    [[3.0]]
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        beta: float = 0.01,
+        c_init: float = 1.0,
+        c_steps: int = 5,
+        max_iterations: int = 500,
+        theta: float = 10.0,
+        learning_rate: float = 1e-2,
+        eps: float = 1e-3,
+        classes: Iterable[Any] | None = None,
+        categorical_features: Any = "auto",
+        decision: Any = None,
+    ) -> None:
+        self.model = model
+        self.beta = beta
+        self.c_init = c_init
+        self.c_steps = c_steps
+        self.max_iterations = max_iterations
+        self.theta = theta
+        self.learning_rate = learning_rate
+        self.eps = eps
+        self.classes = classes
+        self.categorical_features = categorical_features
+        self.decision = decision
+
+    def _check_options(self) -> None:
+        check_amount("beta", self.beta)
+        check_amount("c_init", self.c_init)
+        check_count("c_steps", self.c_steps)
+        check_count("max_iterations", self.max_iterations)
+        check_amount("theta", self.theta)
+        check_amount("learning_rate", self.learning_rate, may_be_zero=False)
+        check_amount("eps", self.eps, may_be_zero=False)
+
+    def _search_of(self, training: Training) -> Search:
+        schema, n_classes = training.schema, len(training.jury.classes)
+        n_levels = np.array([len(column.levels) for column in schema.columns])
+        embedding = Embedding.of(training.values, schema.is_categorical, n_levels)
+        points, _ = embedding.place(training.values)
+        return _Descents(
+            embedding,
+            Prototypes.of(points, training.decisions, n_classes),
+            np.bincount(training.decisions, minlength=n_classes),
+            beta=float(self.beta),
+            c_init=float(self.c_init),
+            c_steps=int(self.c_steps),
+            max_iterations=int(self.max_iterations),
+            theta=float(self.theta),
+            learning_rate=float(self.learning_rate),
+            eps=float(self.eps),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Prototypes:
+    """The training rows as points, in one k-d tree for each class that the model puts any into."""
+
+    trees: tuple[KDTree | None, ...]
+
+    @classmethod
+    def of(cls, points: Floats, decisions: Ints, n_classes: int) -> Prototypes:
+        """The trees of some training rows."""
+        by_class = [points[decisions == position] for position in range(n_classes)]
+        return cls(tuple(KDTree(some) if len(some) else None for some in by_class))
+
+    def nearest(self, points: Floats, wanted: Bools) -> tuple[Floats, Bools]:
+        """For each point the nearest one of a wanted class, and whether there is any; on a tie, of the first class."""
+        prototypes, best = points.copy(), np.full(len(points), np.inf)
+        for position, tree in enumerate(self.trees):
+            lines = np.flatnonzero(wanted[:, position])
+            if tree is None or not len(lines):
+                continue
+            distances, places = tree.query(points[lines])
+            is_nearer = distances < best[lines]
+            nearer = lines[is_nearer]
+            best[nearer] = distances[is_nearer]
+            prototypes[nearer] = tree.data[places[is_nearer]]
+        return prototypes, np.isfinite(best)
+
+
+@dataclass(frozen=True, eq=False)
+class _Seekers:
+    """Rows on their way together: which of the task they are, where they start and where they are drawn to."""
+
+    lines: Ints
+    rows: Floats
+    starts: Floats
+    can_move: Bools
+    prototypes: Floats
+
+    def take(self, at: slice) -> _Seekers:
+        return _Seekers(self.lines[at], self.rows[at], self.starts[at], self.can_move[at], self.prototypes[at])
+
+
+@dataclass(frozen=True, eq=False)
+class _Descents:
+    embedding: Embedding
+    prototypes: Prototypes
+    n_decided: Ints
+    beta: float
+    c_init: float
+    c_steps: int
+    max_iterations: int
+    theta: float
+    learning_rate: float
+    eps: float
+
+    def __call__(self, task: Task) -> Found:
+        found = Found.nothing(task)
+        starts, can_move = self.embedding.place(task.rows)
+        prototypes, has_one = self.prototypes.nearest(starts, task.wanted)
+        n_steps = self.c_steps * self.max_iterations
+        for line, wanted in enumerate(task.wanted):
+            found.reasons[line] = (
+                f"no step of CFproto's c_steps x max_iterations = {n_steps:,} came to {task.jury.named(wanted)}"
+                if has_one[line]
+                else no_donor(task.jury, self.n_decided, wanted)
+            )
+        lines = np.flatnonzero(has_one)
+        seekers = _Seekers(lines, task.rows[lines], starts[lines], can_move[lines], prototypes[lines])
+        block = max(1, _MOST_CELLS // (2 * starts.shape[1] ** 2))
+        for at in range(0, len(lines), block):
+            try:
+                self._tune(task, seekers.take(slice(at, at + block)), found, n_done=at)
+            except OutOfTime:
+                found.is_cut[lines[at:]] = True
+                break
+        return found
+
+    def _tune(self, task: Task, seekers: _Seekers, found: Found, *, n_done: int) -> None:
+        """Descend again and again, each row with a ``c`` that is just enough: ten times more, then by bisection."""
+        n = len(seekers.lines)
+        c, lower, upper = np.full(n, self.c_init), np.zeros(n), np.full(n, np.inf)
+        best = np.full(n, np.inf)
+        _, _, first_slopes = self._ask(task, seekers, seekers.starts, seekers.starts)
+        for step in range(self.c_steps):
+            is_there = self._descend(task, seekers, c, first_slopes, best, found)
+            upper = np.where(is_there, np.minimum(upper, c), upper)
+            lower = np.where(is_there, lower, np.maximum(lower, c))
+            c = np.where(np.isinf(upper), 10.0 * c, (lower + np.where(np.isinf(upper), 0.0, upper)) / 2.0)
+            task.report(n_done + n * (step + 1) // self.c_steps)
+
+    def _descend(self, task: Task, seekers: _Seekers, c: Floats, slopes: Floats, best: Floats, found: Found) -> Bools:
+        """One descent of all rows, with all better answers put into ``best`` and ``found``; which rows had any."""
+        starts, is_there = seekers.starts, np.zeros(len(c), dtype=bool)
+        points = ahead = starts
+        for i in range(self.max_iterations):
+            rate = self.learning_rate * np.sqrt(1.0 - i / self.max_iterations)
+            pull = 2.0 * (ahead - starts) + 2.0 * self.theta * (ahead - seekers.prototypes)
+            gradient = np.clip(pull, -_STEEPEST, _STEEPEST) + np.clip(c[:, None] * slopes, -_STEEPEST, _STEEPEST)
+            before, points = points, self._shrunk(ahead - rate * gradient, seekers)
+            ahead = np.clip(points + (i + 1) / (i + 4) * (points - before), -1.0, 1.0)
+            values, is_accepted, slopes = self._ask(task, seekers, points, ahead)
+            moves = np.abs(points - starts)
+            costs = self.beta * moves.sum(axis=1) + (moves**2).sum(axis=1)
+            is_there |= is_accepted
+            is_better = is_accepted & (costs < best)
+            best[is_better] = costs[is_better]
+            found.values[seekers.lines[is_better]] = values[is_better]
+            found.is_found[seekers.lines[is_better]] = True
+        return is_there
+
+    def _shrunk(self, points: Floats, seekers: _Seekers) -> Floats:
+        """Points drawn ``beta`` towards their start, within the ranges; a feature that is nearer than that is back."""
+        moves = points - seekers.starts
+        nearer = np.where(moves > 0, np.minimum(points - self.beta, 1.0), np.maximum(points + self.beta, -1.0))
+        return np.where((np.abs(moves) > self.beta) & seekers.can_move, nearer, seekers.starts)
+
+    def _ask(self, task: Task, seekers: _Seekers, points: Floats, ahead: Floats) -> tuple[Floats, Bools, Floats]:
+        """One model call: points as they would be handed out, which are accepted, and the slopes at those ahead."""
+        n, n_classes = len(points), len(task.jury.classes)
+        step = np.where(seekers.can_move, self.eps, 0.0)
+        reached, here, above, below = (
+            self.embedding.read(some, seekers.starts, seekers.rows)
+            for some in (points, ahead, ahead + step, ahead - step)
+        )
+        values = task.schema.rounded(reached)
+        # Most steps leave a category as it is: there is nothing to ask.
+        at, feature = np.nonzero(differs(above, below))
+        higher, lower, each = here[at], here[at], np.arange(len(at))
+        higher[each, feature], lower[each, feature] = above[at, feature], below[at, feature]
+        outputs = task.score(np.concatenate([values, here, higher, lower]))
+        wanted = task.wanted[seekers.lines]
+        is_accepted = task.jury.accepts(outputs[: 2 * n], np.concatenate([wanted, wanted]))
+        # Not ``far`` of the task, which stands still between a half and a higher cut-off.
+        scores = task.jury.scores(outputs[2 * n :], wanted[np.concatenate([at, at])])
+        slopes = np.zeros_like(points)
+        slopes[at, feature] = (scores[len(at) :] - scores[: len(at)]) / (2.0 * self.eps) * n_classes / (n_classes - 1)
+        slopes[is_accepted[n:]] = 0.0
+        return values, is_accepted[:n], slopes

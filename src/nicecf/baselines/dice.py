@@ -1,0 +1,326 @@
+"""DiCE: what the dice-ml package finds, one row at a time."""
+
+from __future__ import annotations
+
+import functools
+import random
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from nicecf._extras import require
+from nicecf._typing import Floats, Ints
+from nicecf.baselines.baseline import Baseline, Found, Search, Task
+from nicecf.exceptions import NicecfError, listed
+from nicecf.method import Training
+from nicecf.options import check_seconds, check_seed, choose
+from nicecf.schema import Schema
+from nicecf.scorer import OutOfTime
+
+METHODS = ("random", "genetic", "kdtree")
+
+_OUTCOME = "y"
+_WANTED = 1
+# What a float holds for certain; of smaller parts than 1e-300 it holds none.
+_DIGITS, _MOST_DECIMALS = 15, 300
+# dice-ml draws whole numbers by numpy's randint, which may have 32 bits.
+_LARGEST_DRAWN = 2**31 - 2
+_MOST_ATTEMPTS = 10
+
+# dice-ml draws from the random states of the whole process: one row at a time, whoever asks.
+_dice_lock = Lock()
+
+
+class DiCE(Baseline):
+    """DiCE by the dice-ml package (Mothilal, Sharma and Tan, "Explaining machine learning classifiers through diverse
+    counterfactual explanations", 2020), asked for one counterfactual for each row.
+
+    ``method``: "random" changes one more feature of a thousand copies of the row, by chance, until some are accepted,
+    and takes one of these; it is what the NICE paper compared with. "genetic" breeds from the nearest accepted training
+    rows. "kdtree" takes the nearest of these as it is. ``seconds_per_row``: what a row may take; None for no limit, but
+    "genetic" looks for ten accepted rows to start from, and where chance finds fewer it never ends. Which rows are cut
+    depends on the machine.
+
+    Where it is not the paper: none of the three is the paper's gradient descent, which needs a differentiable model,
+    and dice-ml's post-hoc search for sparsity, which puts numbers back that moved little, digit by digit, is left out.
+    The experiments of the NICE paper gave dice-ml the test rows too; here it has the training rows alone. Numbers keep all their digits (dice-ml would have 32 bits of
+    them, and round them after its own check), and the weights of the genetic method are not rounded to two decimals,
+    which are 0 for columns of large numbers. dice-ml takes no missing numbers: training rows with one are left out, and
+    rows with one have no counterfactual. A missing category is a category.
+
+    dice-ml takes one row at a time, so this is not in lock-step: the model is called for every row apart. Meanwhile
+    numpy's and Python's global random numbers are seeded by ``random_state`` and the row; afterwards they are what they
+    were. Threads wait for each other. Needs ``pip install 'nicecf[dice]'``.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        method: Literal["random", "genetic", "kdtree"] = "random",
+        seconds_per_row: float | None = 60.0,
+        random_state: int | None = None,
+        classes: Iterable[Any] | None = None,
+        categorical_features: Any = "auto",
+        decision: Any = None,
+    ) -> None:
+        self.model = model
+        self.method = method
+        self.seconds_per_row = seconds_per_row
+        self.random_state = random_state
+        self.classes = classes
+        self.categorical_features = categorical_features
+        self.decision = decision
+
+    def _check_options(self) -> None:
+        choose("method", self.method, METHODS)
+        check_seconds("seconds_per_row", self.seconds_per_row)
+        check_seed(self.random_state)
+        _dice_ml()
+
+    def _search_of(self, training: Training) -> Search:
+        is_number = ~training.schema.is_categorical
+        is_complete = ~np.isnan(training.values[:, is_number]).any(axis=1)
+        table = _Table.of(training.schema, training.values[is_complete])
+        return _RowByRow(self.method, self.seconds_per_row, self.random_state, table, training.outputs[is_complete])
+
+
+def _dice_ml(submodule: str = "") -> Any:
+    return require("dice_ml" + submodule, extra="dice", needed_by="nicecf.baselines.DiCE", package="dice-ml")
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """The training rows as a frame of dice-ml's liking: numbers as floats, codes of categories as text."""
+
+    values: Floats
+    # Numbers first: dice-ml looks up their decimals by position among all columns.
+    numbers: Ints
+    categories: Ints
+    decimals: dict[str, int]
+
+    @classmethod
+    def of(cls, schema: Schema, values: Floats) -> _Table:
+        numbers, categories = np.flatnonzero(~schema.is_categorical), np.flatnonzero(schema.is_categorical)
+        holds_halves = schema.rounded(np.full((1, values.shape[1]), 0.5))[0] == 0.5
+        decimals = {_name(j): _decimals(values[:, j], holds_halves[j]) for j in numbers.tolist()}
+        return cls(values, numbers, categories, decimals)
+
+    def frame(self, values: Floats) -> pd.DataFrame:
+        """Float rows as dice-ml is shown them."""
+        as_numbers = {_name(j): values[:, j] for j in self.numbers}
+        as_text = {_name(j): values[:, j].astype(np.intp).astype(str).astype(object) for j in self.categories}
+        return pd.DataFrame(as_numbers | as_text)
+
+    def rows(self, frame: Any) -> Floats:
+        """What dice-ml shows as float rows."""
+        values = np.empty((len(frame), self.values.shape[1]))
+        for j in range(values.shape[1]):
+            values[:, j] = np.asarray(frame[_name(j)], dtype=object).astype(np.float64)
+        return values
+
+    def interface(self) -> Any:
+        """dice-ml's view of the training data."""
+        public = _dice_ml(".data_interfaces.public_data_interface")
+        frame = self.frame(self.values)
+        levels = {name: pd.CategoricalDtype(sorted(frame[name].unique())) for name in map(_name, self.categories)}
+        dtypes = dict.fromkeys(self.decimals, np.float64) | levels
+
+        class AllDigits(public.PublicData):  # type: ignore[misc, name-defined]  # dice-ml has no types
+            def _set_feature_dtypes(self, data_df: Any, *_: Any) -> Any:
+                # dice-ml's own makes numbers float32, and the category of a row the only one of its column.
+                return data_df.astype(dtypes)
+
+        params = {
+            # The outcomes are never read: the methods go by what the model says.
+            "dataframe": frame.assign(**{_OUTCOME: 0}),
+            "continuous_features": list(self.decimals),
+            "outcome_name": _OUTCOME,
+            "continuous_features_precision": self.decimals,
+        }
+        return AllDigits(params)
+
+    def weights(self) -> dict[str, float]:
+        """dice-ml's weights of the numbers: one over the median absolute deviation, or 1 where that is 0."""
+        columns = self.values[:, self.numbers]
+        deviations = np.median(np.abs(columns - np.median(columns, axis=0)), axis=0)
+        return dict(zip(self.decimals, (1 / np.where(deviations > 0, deviations, 1.0)).tolist(), strict=True))
+
+
+def _name(j: int) -> str:
+    return f"f{j}"
+
+
+def _decimals(column: Floats, holds_halves: bool) -> int:
+    """How many decimals new values get: as many as the column has; none in a column of whole numbers."""
+    largest = np.abs(column).max(initial=0.0)
+    if not holds_halves and largest < _LARGEST_DRAWN:
+        return 0
+    before_the_point = int(np.floor(np.log10(largest))) + 1 if largest > 0 else 0
+    most = min(max(_DIGITS - before_the_point, 1), _MOST_DECIMALS)
+    enough = (n for n in range(1, most) if (np.round(column, n) == column).all())
+    return next(enough, most)
+
+
+class _WantedOrNot:
+    """The model as dice-ml sees it during one ``explain`` call: class 1 is what the row at hand wants."""
+
+    def __init__(self, task: Task, table: _Table, outputs: Floats) -> None:
+        self.line = 0
+        self._task = task
+        self._table = table
+        self._outputs = outputs
+
+    def predict_proba(self, frame: Any) -> Floats:
+        """Not wanted and wanted, in [0, 1]; wanted is above a half exactly where the model accepts the row."""
+        # What is remembered costs the scorer no time: it would not notice that dice-ml runs in circles.
+        if self._task.score.is_out_of_time():
+            raise OutOfTime
+        values = self._table.rows(frame)
+        lines = np.full(len(values), self.line)
+        # Two methods ask about the whole training data for every row; fit knows the answers.
+        if np.array_equal(values, self._table.values):
+            _, far = self._task.read(lines, self._outputs)
+        else:
+            _, far = self._task.towards(lines, self._task.schema.rounded(values))
+        return np.column_stack([1.0 - far, far])
+
+    def predict(self, frame: Any) -> Ints:
+        """Whether a row is wanted."""
+        return self.predict_proba(frame).argmax(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class _RowByRow:
+    method: str
+    seconds_per_row: float | None
+    random_state: int | None
+    table: _Table
+    outputs: Floats
+
+    def __call__(self, task: Task) -> Found:
+        found = Found.nothing(task)
+        deadline = task.score.deadline
+        model = _WantedOrNot(task, self.table, self.outputs)
+        explainer = None
+        for line, generator in enumerate(task.generators(self.random_state)):
+            target = task.jury.named(task.wanted[line])
+            found.reasons[line] = self._refusal(task, line, target)
+            if found.reasons[line] is None:
+                try:
+                    with _dice_alone(int(generator.integers(2**32)), deadline) as dice:
+                        explainer = explainer or dice(self._explainer, model)
+                        model.line = line
+                        task.score.deadline = self._deadline_of_row(deadline)
+                        found.take(line, task.schema.rounded(dice(self._ask, explainer, task.rows[[line]]))[0])
+                except OutOfTime:
+                    if task.score.deadline == deadline:  # not the row's own, which is earlier
+                        found.is_cut[line:] = True
+                        break
+                    found.reasons[line] = f"DiCE had found nothing for {target} after {self.seconds_per_row:g} seconds"
+                    explainer = None  # who knows what it was at
+                except NicecfError:
+                    raise  # the model's, not dice-ml's
+                except Exception as error:  # dice-ml raises what pandas, numpy and Python do, for what it cannot do
+                    found.reasons[line] = self._in_words(error, target)
+                    explainer = None
+                finally:
+                    task.score.deadline = deadline
+            task.report(line + 1)
+        return found
+
+    def _deadline_of_row(self, deadline: float | None) -> float | None:
+        if self.seconds_per_row is None:
+            return deadline
+        own = perf_counter() + self.seconds_per_row
+        return own if deadline is None else min(own, deadline)
+
+    def _refusal(self, task: Task, line: int, target: str) -> str | None:
+        """Why dice-ml would not take the row, or None."""
+        row, names = task.rows[line], task.schema.names
+        if not len(self.table.values):
+            return f"dice-ml takes no missing numbers, and every training row has one: DiCE knows none that is {target}"
+        if missing := [names[j] for j in self.table.numbers if np.isnan(row[j])]:
+            return (
+                f"dice-ml takes no missing numbers, as this row has in {listed(missing)}: no way to {target} is known"
+            )
+        if unseen := [names[j] for j in self.table.categories if not (self.table.values[:, j] == row[j]).any()]:
+            return (
+                f"dice-ml takes no category that its training rows do not have, as this row has in {listed(unseen)}: "
+                f"no way to {target} is known"
+            )
+        return None
+
+    def _explainer(self, model: _WantedOrNot) -> Any:
+        dice_ml = _dice_ml()
+        explainer = dice_ml.Dice(
+            self.table.interface(), dice_ml.Model(model=model, backend="sklearn"), method=self.method
+        )
+        # It would round after its last check, and what it rounds need not be accepted (its issue 473).
+        explainer.round_to_precision = lambda: None
+        return explainer
+
+    def _ask(self, explainer: Any, row: Floats) -> Floats:
+        options: dict[str, Any] = {"total_CFs": 1, "desired_class": _WANTED, "posthoc_sparsity_param": None}
+        if self.method == "genetic":
+            options["feature_weights"] = self.table.weights()
+            # Without numbers its proximity is 0 / 0, and nothing is nearer than anything else.
+            options["proximity_weight"] = 0.2 if len(self.table.numbers) else 0.0
+        answers = explainer.generate_counterfactuals(self.table.frame(row), **options)
+        return self.table.rows(answers.cf_examples_list[0].final_cfs_df.iloc[:1])
+
+    def _in_words(self, error: Exception, target: str) -> str:
+        if "No counterfactuals found" in str(error):
+            return f"dice-ml's method {self.method!r} found nothing that is {target}"
+        return f"dice-ml failed on the way to {target}, with {type(error).__name__}: {' '.join(str(error).split())}"
+
+
+@contextmanager
+def _dice_alone(seed: int, deadline: float | None) -> Iterator[Callable[..., Any]]:
+    """dice-ml for one row, silent and for no other thread: a function to call what uses it, seeded.
+
+    Afterwards all is what it was. Raises OutOfTime where other threads take too long.
+    """
+    base, sampler = (_dice_ml(f".explainer_interfaces.{name}") for name in ("explainer_base", "dice_random"))
+    if not _dice_lock.acquire(timeout=-1 if deadline is None else max(deadline - perf_counter(), 0.0)):
+        raise OutOfTime
+    states, progress_bar = (random.getstate(), np.random.get_state()), base.tqdm
+    try:
+        # Its own bar and its own words only: other threads, and the model, print as ever.
+        base.tqdm, sampler.print = iter, _say_nothing
+        yield functools.partial(_seeded, seed)
+    finally:
+        base.tqdm = progress_bar
+        del sampler.print
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+        _dice_lock.release()
+
+
+def _seeded(seed: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function that calls dice-ml returns, whatever pandas and numpy have to say of dice-ml's ways."""
+    for attempt in range(_MOST_ATTEMPTS):
+        random.seed(seed)
+        np.random.seed(seed)
+        with warnings.catch_warnings():
+            # They warn the module that calls them; what the model warns of is not dice-ml's.
+            warnings.filterwarnings("ignore", module=r"dice_ml\.")
+            try:
+                return function(*arguments)
+            except Warning:
+                # The filters are the whole process's, and another thread has put back those it found. Where warnings
+                # are errors that ends dice-ml; the same seed leads to the same answer.
+                if attempt == _MOST_ATTEMPTS - 1:
+                    raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _say_nothing(*_: object, **__: object) -> None:
+    """In the place of print."""
