@@ -1,5 +1,6 @@
 """Counterfactual explanations for any classifier on tabular data."""
 
+from nicecf import baselines as baselines
 from nicecf.classifier import from_score
 from nicecf.constraints import Constraints, Relaxation
 from nicecf.exceptions import DecisionWarning, ModelError, NicecfError, NotFittedError, OptionError, SchemaError

@@ -50,10 +50,11 @@ class DiCE(Baseline):
 
     Where it is not the paper: none of the three is the paper's gradient descent, which needs a differentiable model,
     and dice-ml's post-hoc search for sparsity, which puts numbers back that moved little, digit by digit, is left out.
-    The experiments of the NICE paper gave dice-ml the test rows too; here it has the training rows alone. Numbers keep all their digits (dice-ml would have 32 bits of
-    them, and round them after its own check), and the weights of the genetic method are not rounded to two decimals,
-    which are 0 for columns of large numbers. dice-ml takes no missing numbers: training rows with one are left out, and
-    rows with one have no counterfactual. A missing category is a category.
+    The experiments of the NICE paper gave dice-ml the test rows too; here it has the training rows alone. Numbers keep
+    all their digits (dice-ml would have 32 bits of them, and round them after its own check), and the weights of the
+    genetic method are not rounded to two decimals, which are 0 for columns of large numbers. dice-ml takes no missing
+    numbers: training rows with one are left out, and rows with one have no counterfactual. A missing category is a
+    category.
 
     dice-ml takes one row at a time, so this is not in lock-step: the model is called for every row apart. Meanwhile
     numpy's and Python's global random numbers are seeded by ``random_state`` and the row; afterwards they are what they
