@@ -7,7 +7,7 @@ that want a counterfactual at once, and hands back what it `Found`. Nothing leav
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Self
@@ -192,10 +192,18 @@ class Baseline(Explainer):
     ``model``, ``classes``, ``categorical_features`` and ``decision`` are those of :class:`nicecf.NICE`.
     """
 
-    model: Any
-    classes: Any
-    categorical_features: Any
-    decision: Any
+    def __init__(
+        self,
+        model: Any,
+        *,
+        classes: Iterable[Any] | None = None,
+        categorical_features: Any = "auto",
+        decision: Any = None,
+    ) -> None:
+        self.model = model
+        self.classes = classes
+        self.categorical_features = categorical_features
+        self.decision = decision
 
     def fit(self, X: Table, y: Any = None) -> Self:
         """Learn the columns, the model's decision on every training row, and what the algorithm needs besides.

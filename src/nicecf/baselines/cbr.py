@@ -59,13 +59,10 @@ class CBR(Baseline):
         categorical_features: Any = "auto",
         decision: Any = None,
     ) -> None:
-        self.model = model
+        super().__init__(model, classes=classes, categorical_features=categorical_features, decision=decision)
         self.max_differences = max_differences
         self.tolerance = tolerance
         self.neighbors = neighbors
-        self.classes = classes
-        self.categorical_features = categorical_features
-        self.decision = decision
 
     def _check_options(self) -> None:
         check_count("max_differences", self.max_differences)

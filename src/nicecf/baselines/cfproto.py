@@ -73,7 +73,7 @@ class CFproto(Baseline):
         categorical_features: Any = "auto",
         decision: Any = None,
     ) -> None:
-        self.model = model
+        super().__init__(model, classes=classes, categorical_features=categorical_features, decision=decision)
         self.beta = beta
         self.c_init = c_init
         self.c_steps = c_steps
@@ -81,9 +81,6 @@ class CFproto(Baseline):
         self.theta = theta
         self.learning_rate = learning_rate
         self.eps = eps
-        self.classes = classes
-        self.categorical_features = categorical_features
-        self.decision = decision
 
     def _check_options(self) -> None:
         check_amount("beta", self.beta)

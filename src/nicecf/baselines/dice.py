@@ -72,13 +72,10 @@ class DiCE(Baseline):
         categorical_features: Any = "auto",
         decision: Any = None,
     ) -> None:
-        self.model = model
+        super().__init__(model, classes=classes, categorical_features=categorical_features, decision=decision)
         self.method = method
         self.seconds_per_row = seconds_per_row
         self.random_state = random_state
-        self.classes = classes
-        self.categorical_features = categorical_features
-        self.decision = decision
 
     def _check_options(self) -> None:
         choose("method", self.method, METHODS)

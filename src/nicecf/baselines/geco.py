@@ -76,7 +76,7 @@ class GeCo(Baseline):
         categorical_features: Any = "auto",
         decision: Any = None,
     ) -> None:
-        self.model = model
+        super().__init__(model, classes=classes, categorical_features=categorical_features, decision=decision)
         self.groups = groups
         self.weight_l0 = weight_l0
         self.weight_l1 = weight_l1
@@ -87,9 +87,6 @@ class GeCo(Baseline):
         self.min_generations = min_generations
         self.max_generations = max_generations
         self.random_state = random_state
-        self.classes = classes
-        self.categorical_features = categorical_features
-        self.decision = decision
 
     def _check_options(self) -> None:
         for option in ("population", "first_samples", "samples", "stable", "min_generations", "max_generations"):

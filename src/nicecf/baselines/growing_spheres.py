@@ -59,14 +59,11 @@ class GrowingSpheres(Baseline):
         categorical_features: Any = "auto",
         decision: Any = None,
     ) -> None:
-        self.model = model
+        super().__init__(model, classes=classes, categorical_features=categorical_features, decision=decision)
         self.n_samples = n_samples
         self.first_radius = first_radius
         self.max_shells = max_shells
         self.random_state = random_state
-        self.classes = classes
-        self.categorical_features = categorical_features
-        self.decision = decision
 
     def _check_options(self) -> None:
         check_count("n_samples", self.n_samples)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from functools import partial
 from itertools import islice
 from typing import TypeAlias
 
@@ -45,7 +46,7 @@ def in_lock_step(task: Task, begin: Callable[[int], RowSearch], *, values_each: 
     while True:
         for line in islice(waiting, at_once - len(running)):
             search = begin(line)
-            go_on(line, search, search.__next__)
+            go_on(line, search, partial(next, search))
             n_begun += 1
         task.report(n_begun - len(running))
         if not running:
@@ -61,7 +62,7 @@ def in_lock_step(task: Task, begin: Callable[[int], RowSearch], *, values_each: 
         ends = np.cumsum(sizes)
         for line, first, last in zip(lines.tolist(), (ends - sizes).tolist(), ends.tolist(), strict=True):
             search, answer = running[line], (said[0][first:last], said[1][first:last])
-            go_on(line, search, lambda search=search, answer=answer: search.send(answer))  # type: ignore[misc]
+            go_on(line, search, partial(search.send, answer))
 
 
 def _stopped(found: Found, running: dict[int, RowSearch]) -> Found:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -36,19 +34,6 @@ class SEDC(Baseline):
     >>> SEDC(model, classes=[0, 1]).fit(X).explain(np.array([[1.0, 5.0]])).to_numpy().tolist()
     [[4.0, 5.0]]
     """
-
-    def __init__(
-        self,
-        model: Any,
-        *,
-        classes: Iterable[Any] | None = None,
-        categorical_features: Any = "auto",
-        decision: Any = None,
-    ) -> None:
-        self.model = model
-        self.classes = classes
-        self.categorical_features = categorical_features
-        self.decision = decision
 
     def _search_of(self, training: Training) -> Search:
         is_categorical = training.schema.is_categorical

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -29,19 +27,6 @@ class WIT(Baseline):
     >>> WIT(model, classes=[0, 1]).fit(X).explain(np.array([[1.0]])).to_numpy().tolist()
     [[4.0]]
     """
-
-    def __init__(
-        self,
-        model: Any,
-        *,
-        classes: Iterable[Any] | None = None,
-        categorical_features: Any = "auto",
-        decision: Any = None,
-    ) -> None:
-        self.model = model
-        self.classes = classes
-        self.categorical_features = categorical_features
-        self.decision = decision
 
     def _search_of(self, training: Training) -> Search:
         n_classes = len(training.jury.classes)
