@@ -4,6 +4,7 @@ import functools
 import subprocess
 import sys
 import time
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 import published
-from nicecf import NotFittedError, OptionError, SchemaError, baselines, testing
-from nicecf.baselines import CBR, SEDC, WIT, GeCo, GrowingSpheres
+from nicecf import NotFittedError, OptionError, SchemaError, baselines, classifier, testing
+from nicecf.baselines import CBR, SEDC, WIT, CFproto, GeCo, GrowingSpheres
+from nicecf.baselines.feasible import Draws, FeasibleSpace
 from nicecf.baselines.good_pairs import Difference, best_partners
 from nicecf.distance import Heom
 from strategies import as_lists, problems
@@ -194,8 +196,8 @@ def test_cbr_asks_rows_like_the_pair_when_the_pair_does_not_help():
     never = CBR(lambda X: np.column_stack([~only_with_b(X), only_with_b(X)]).astype(float), classes=[0, 1]).fit(X)
     reason = never.explain(row).reasons[0]
     assert reason == (
-        "the nearest pair, training rows 0 and 1, differs in 'a': neither its values nor those of the 100 nearest rows "
-        "make 1 of this one"
+        "the nearest pair, training rows 0 and 1, differs in 'a': neither the values there of row 1 nor those of the "
+        "rows of its class nearest to it (1) make 1 of this one"
     )
 
 
@@ -203,6 +205,8 @@ def test_cbr_says_when_there_is_no_pair():
     X = pd.DataFrame({name: [0.0, 1.0] for name in "abc"})
     cfs = CBR(by_first_feature(0.5), classes=[0, 1]).fit(X).explain(X.iloc[[0]])
     assert cfs.reasons[0] == "no two training rows, one 0 and one 1, differ in 1 to 2 features"
+    one_at_most = CBR(by_first_feature(0.5), classes=[0, 1], max_differences=1).fit(X).explain(X.iloc[[0]])
+    assert one_at_most.reasons[0] == "no two training rows, one 0 and one 1, differ in one feature alone"
 
 
 def test_geco_finds_the_only_two_changes_that_help_together():
@@ -240,6 +244,33 @@ def test_geco_changes_groups_as_one_training_row_has_them():
     assert n_changed
 
 
+def test_geco_prefers_what_is_accepted_however_far_it_is():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    p = lambda X: 1 / (1 + np.exp(-np.clip(X[:, 0], -30, 30)))
+    model = lambda X: np.column_stack([1 - p(X), p(X)])
+    far_out = GeCo(model, classes=[0, 1]).fit(X).explain(np.array([[100.0, 0.0, 0.0]]))
+    assert far_out.to_numpy()[0, 0] < 0
+    assert GeCo(model, classes=[0, 1], weight_l0=0, weight_l1=20).fit(X).explain(X[:40]).found.all()
+
+
+def test_geco_draws_the_one_value_in_a_thousand_that_changes_anything():
+    X = np.zeros((1000, 2))
+    X[7, 1] = 1.0
+    model = lambda X: np.column_stack([X[:, 1] < 0.5, X[:, 1] >= 0.5]).astype(float)
+    assert GeCo(model, classes=[0, 1]).fit(X).explain(np.zeros((1, 2))).to_numpy().tolist() == [[0.0, 1.0]]
+    reason = GeCo(model, classes=[0, 1]).fit(X[:3]).explain(np.zeros((1, 2))).reasons[0]
+    assert reason == "no training row has another value that this row could take towards 1"
+
+
+def test_geco_draws_values_as_often_as_they_occur():
+    space = FeasibleSpace.of(np.array([[0.0], [1.0], [1.0], [1.0], [2.0], [np.nan]]), np.array([False]), [])
+    draws = Draws.of(space, is_change=np.array([False, True, True, False]), random=np.random.default_rng(0))
+    drawn = draws.of_groups(np.zeros(4000, dtype=int))
+    assert draws.n_rows.tolist() == [4]
+    assert 0.72 < (drawn == 1).mean() < 0.78
+    assert set(drawn) == {1, 2}
+
+
 def test_a_growing_sphere_ends_close_to_the_border_and_puts_back_what_did_not_matter():
     X = np.column_stack([np.linspace(0, 10, 50), np.linspace(5, -5, 50)])
     cfs = GrowingSpheres(by_first_feature(6.0), classes=[0, 1]).fit(X).explain(np.array([[4.0, 1.0], [7.5, 0.0]]))
@@ -265,6 +296,24 @@ def test_spheres_draw_whole_numbers_for_a_column_of_whole_numbers_and_leave_what
     assert cfs.to_frame().dtypes.equals(X.dtypes)
     assert cfs.to_frame()["n"].tolist() == [6]
     assert cfs.to_frame()["x"].isna().all()
+
+
+@pytest.mark.parametrize("name", ["GrowingSpheres", "CFproto", "SEDC", "GeCo"])
+@pytest.mark.parametrize("kind", ["float32", "int64"])
+def test_what_was_not_moved_keeps_all_its_digits(name, kind):
+    # Trained on fewer digits than the rows have: rounding a feature that did not move would be a change.
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(100, 4)) * 10, columns=list("abcd")).astype(kind)
+    X["d"] = X["d"].iloc[0]
+    p = lambda X: 1 / (1 + np.exp(-np.asarray(X["a"], float) / 5))
+    method = functools.partial(CFproto, c_steps=2, max_iterations=100) if name == "CFproto" else CHEAP[name]
+    rows = X.iloc[:5].astype(float) + 0.123456789
+    cfs = method(lambda X: np.column_stack([1 - p(X), p(X)]), classes=[0, 1]).fit(X).explain(rows)
+    assert cfs.found.any()
+    changes = cfs.changes()
+    if name in ("GrowingSpheres", "CFproto"):
+        assert "d" not in set(changes["feature"])  # it never varies in training
+    assert (np.abs(changes["after"].astype(float) - changes["before"].astype(float)) > 1e-3).all()
 
 
 # Manners -------------------------------------------------------------------------------------------------------------
@@ -324,6 +373,37 @@ def test_when_time_is_up_the_reason_says_so(name):
     assert set(cfs.reasons[waiting]) == {f"time_budget was used up before {name} came to 'yes'"}
 
 
+@pytest.mark.parametrize("name", ["GeCo", "GrowingSpheres"])
+def test_of_many_rows_some_have_answers_when_time_is_too_short_for_all(name):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+
+    def slow(X):
+        time.sleep(0.0005 * len(X))
+        return by_first_feature(0.0)(X)
+
+    method = functools.partial(CHEAP[name], **({"n_samples": 40, "first_radius": 9.0} if name != "GeCo" else {}))
+    explainer = method(slow, classes=[0, 1]).fit(X)
+    cfs = explainer.explain(X[:40], time_budget=0.5)
+    assert 1 <= cfs.found.sum() < 40
+    assert [reason is None for reason in cfs.reasons] == cfs.found.tolist()
+
+
+def test_searches_that_ended_hold_no_memory():
+    X = np.random.default_rng(0).normal(size=(200, 30))
+    model = lambda X: np.column_stack([X[:, 0] < 0, X[:, 0] >= 0]).astype(float)
+    explainer = GeCo(model, classes=[0, 1], max_generations=3).fit(X)
+
+    def peak(n_rows):
+        tracemalloc.start()
+        explainer.explain(X[:n_rows])
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    at_once = classifier.CELLS_PER_CALL // (100 * 5 * 30 * 30)
+    assert peak(3 * at_once) < 1.5 * peak(at_once)
+
+
 def test_what_was_found_before_time_was_up_is_handed_out_with_a_note():
     X = np.linspace(0, 10, 50)[:, None]
     n_calls = 0
@@ -353,6 +433,30 @@ def test_a_decision_rule_is_kept(name):
     assert (yes == (cfs.predicted[cfs.found] == "no")).all()
 
 
+def test_with_a_cut_off_how_far_a_row_is_grows_on_both_sides_of_it():
+    X = pd.DataFrame({"p": np.linspace(0, 1, 101)})
+    model = lambda X: np.column_stack([1 - X["p"], X["p"]])
+    seen = {}
+
+    class Spy(WIT):
+        def _search_of(self, training):
+            search = super()._search_of(training)
+
+            def look(task):
+                seen["said"] = task.towards(np.zeros(101, dtype=int), X.to_numpy())
+                return search(task)
+
+            return look
+
+    for decision, border in ((None, 0.505), (0.12, 0.115), (0.8, 0.795)):
+        Spy(model, classes=[0, 1], decision=decision).fit(X).explain(X.iloc[[0]])
+        is_accepted, far = seen["said"]
+        assert (is_accepted == (X["p"] > border)).all()
+        assert (is_accepted == (far > 0.5)).all()
+        assert (np.diff(far) > 0).all()
+        assert decision is not None or np.allclose(far, X["p"], atol=1e-12)
+
+
 def test_numpy_polars_and_frames_give_the_same():
     pl = pytest.importorskip("polars")
     X = np.random.default_rng(0).integers(0, 9, (80, 3)).astype(float)
@@ -375,6 +479,7 @@ def test_progress_is_told():
         assert told, name
         assert all(total == 10 for _, total in told)
         assert [done for done, _ in told] == sorted(done for done, _ in told)
+        assert told[-1] == (10, 10)
 
 
 def test_the_case_base_equals_a_comparison_of_all_pairs():

@@ -55,7 +55,8 @@ class Task:
         """Ask the model about values for some of the rows: whether it accepts them, and how far they are, in [0, 1].
 
         With two classes and no cut-off, how far is the probability of the wanted one. It is above a half exactly where
-        the values are accepted, whatever the decision rule. Raises OutOfTime past the deadline.
+        the values are accepted, whatever the decision rule, and grows with the score on both sides of it. Raises
+        OutOfTime past the deadline.
         """
         outputs = self.score(values)
         return self.read(lines, outputs)
@@ -64,8 +65,16 @@ class Task:
         """The same for what the model has said already."""
         is_accepted = self.jury.accepts(outputs, self.wanted[lines])
         far = (1.0 + self.jury.scores(outputs, self.wanted[lines])) / 2.0
+        if not all(juror.rule.is_highest for juror in self.jury.jurors):
+            # Another rule puts the border elsewhere: each side of it gets a half.
+            far = np.where(is_accepted, 1.0 + far, far) / 2.0
         just_past, just_before = np.nextafter(0.5, 1.0), np.nextafter(0.5, 0.0)
         return is_accepted, np.where(is_accepted, np.maximum(far, just_past), np.minimum(far, just_before))
+
+    def rounded(self, lines: Ints, values: Floats) -> Floats:
+        """New numbers as the training columns hold them; what is a row's own stays as it is."""
+        rows = self.rows[lines]
+        return np.where(differs(rows, values), self.trained.rounded(values), rows)
 
     def generators(self, random_state: int | None) -> list[np.random.Generator]:
         """Random numbers for each row, which depend on its values alone: a batch draws what its rows would."""
@@ -130,6 +139,7 @@ class FittedBaseline:
             n_still = len(rows) - len(asking)
             task = self._task(question, asking, lambda n_done: report(n_still + n_done))
             found = self.search(task) if len(asking) else Found.nothing(task)
+            report(len(rows))
         question.scorer.deadline = None
         outputs, is_good, why = self._checked(task, found)
         walks = jump(task.rows, found.values, outputs) if found.walks is None else found.walks

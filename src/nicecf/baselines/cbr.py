@@ -11,6 +11,7 @@ import numpy as np
 from nicecf._typing import Bools, Floats, Ints
 from nicecf.baselines.baseline import Baseline, Found, Search, Task
 from nicecf.baselines.good_pairs import Difference, best_partners
+from nicecf.classifier import CELLS_PER_CALL
 from nicecf.distance import Heom
 from nicecf.exceptions import listed, plain
 from nicecf.method import Training
@@ -40,7 +41,7 @@ class CBR(Baseline):
 
     Where it is not the paper: of several partners in a class, a training row only keeps the nearest (the paper does not
     say which is taken); distances are NICE's; the paper does not bound the rows that are tried. All rows are adapted
-    together, in two model calls.
+    together, in two rounds of model calls.
 
     >>> X = np.array([[0.0, 1.0], [9.0, 1.0], [9.0, 2.0]])
     >>> model = lambda X: np.column_stack([X[:, 0] < 5, X[:, 0] >= 5]).astype(float)
@@ -109,20 +110,25 @@ class _Adaptation:
     def __call__(self, task: Task) -> Found:
         found = Found.nothing(task)
         like, unlike = self._nearest_pairs(task)
+        few = "one feature alone" if self.max_differences == 1 else f"1 to {self.max_differences} features"
         for line in np.flatnonzero(like < 0):
             own = plain(task.jury.classes[task.jury.decide(task.outputs[[line]])[0]])
             found.reasons[line] = (
-                f"no two training rows, one {own!r} and one {task.jury.named(task.wanted[line])}, differ in 1 to "
-                f"{self.max_differences} features"
+                f"no two training rows, one {own!r} and one {task.jury.named(task.wanted[line])}, differ in {few}"
             )
         lines = np.flatnonzero(like >= 0)
         is_taken = self.difference.features(self._values(like[lines]), self._values(unlike[lines]))
+        n_others = np.zeros(len(lines), dtype=np.intp)
         try:
             is_helped = self._try(task, found, lines, is_taken, unlike[lines, None])
             left = np.flatnonzero(~is_helped)
-            task.report(len(task) - len(left))
-            others = self._like_target(unlike[lines[left]])
-            is_helped[left] = self._try(task, found, lines[left], is_taken[left], others)
+            block = max(1, CELLS_PER_CALL // ((self.neighbors + 1) * task.rows.shape[1]))
+            for start in range(0, len(left), block):
+                task.report(len(task) - len(left) + start)
+                some = left[start : start + block]
+                others = self._like_target(unlike[lines[some]])
+                n_others[some] = (others >= 0).sum(axis=1) - 1
+                is_helped[some] = self._try(task, found, lines[some], is_taken[some], others)
         except OutOfTime:
             found.is_cut[lines] = ~found.is_found[lines]
             return found
@@ -130,8 +136,8 @@ class _Adaptation:
             line, features = lines[at], [task.schema.names[j] for j in np.flatnonzero(is_taken[at])]
             found.reasons[line] = (
                 f"the nearest pair, training rows {like[line]} and {unlike[line]}, differs in {listed(features)}: "
-                f"neither its values nor those of the {self.neighbors} nearest rows make "
-                f"{task.jury.named(task.wanted[line])} of this one"
+                f"neither the values there of row {unlike[line]} nor those of the rows of its class nearest to it "
+                f"({n_others[at]}) make {task.jury.named(task.wanted[line])} of this one"
             )
         return found
 

@@ -35,7 +35,7 @@ class CFproto(Baseline):
 
     The variant with k-d trees and without an autoencoder. ``learning_rate`` and ``eps`` have the defaults of alibi, the
     authors' package, all others the values of the experiments of the NICE paper. Numbers count over their range in the
-    training data, and are kept in it; categories lie on a line, by the association-based distance of the paper.
+    training data, and no step leads out of it; categories lie on a line, by the paper's association-based distance.
 
     As in alibi, where the paper is silent: the learning rate falls to zero over a descent; a step shrinks by ``beta``
     itself; the gradient of the hinge counts twice with two classes, n / (n - 1) times with n, and is clipped at 1000.
@@ -43,11 +43,11 @@ class CFproto(Baseline):
     Where it is neither: the hinge is towards the wanted classes, whichever the row's own is; it has a gradient from the
     first step on (alibi's from the second), and every step has its momentum (alibi now and then loses it, which makes
     it differ from run to run); multidimensional scaling starts from the classical one, not at random. What is found is
-    checked as it is handed out, with a level for each category and whole numbers where the column has them; the
-    gradient is measured without that rounding, so the model must take such numbers. What is missing in a row stays
-    missing, a category that training never saw stays as it is, and so does what never varies in the training data and
-    a category that the other features say nothing about. For the prototypes, a missing number is the mean, a missing
-    category a level of its own, which no counterfactual gets.
+    checked as it is handed out, with a level for each category and whole numbers in integer columns; the gradient is
+    measured without that rounding, so the model must take such numbers. What is missing in a row stays missing, a
+    category that training never saw stays as it is, and so do what never varies in the training data, a category that
+    the other features say nothing about, and one with more than 1,000 levels. For the prototypes, a missing number is
+    the mean, a missing category a level of its own, which no counterfactual gets.
 
     All rows descend together: one model call for each of the ``c_steps * max_iterations`` steps and one before, with
     two rows for each number and row that wants a counterfactual. A model of steps, such as a forest, has no gradient:
@@ -170,12 +170,15 @@ class _Descents:
         prototypes, has_one = self.prototypes.nearest(starts, task.wanted)
         n_steps = self.c_steps * self.max_iterations
         for line, wanted in enumerate(task.wanted):
-            found.reasons[line] = (
-                f"no step of CFproto's c_steps x max_iterations = {n_steps:,} came to {task.jury.named(wanted)}"
-                if has_one[line]
-                else no_donor(task.jury, self.n_decided, wanted)
-            )
-        lines = np.flatnonzero(has_one)
+            if not has_one[line]:
+                found.reasons[line] = no_donor(task.jury, self.n_decided, wanted)
+            elif not can_move[line].any():
+                found.reasons[line] = f"no feature of this row can be moved towards {task.jury.named(wanted)}"
+            else:
+                found.reasons[line] = (
+                    f"no step of CFproto's c_steps x max_iterations = {n_steps:,} came to {task.jury.named(wanted)}"
+                )
+        lines = np.flatnonzero(has_one & can_move.any(axis=1))
         seekers = _Seekers(lines, task.rows[lines], starts[lines], can_move[lines], prototypes[lines])
         block = max(1, _MOST_CELLS // (2 * starts.shape[1] ** 2))
         for at in range(0, len(lines), block):
@@ -233,7 +236,7 @@ class _Descents:
             self.embedding.read(some, seekers.starts, seekers.rows)
             for some in (points, ahead, ahead + step, ahead - step)
         )
-        values = task.schema.rounded(reached)
+        values = task.rounded(seekers.lines, reached)
         # Most steps leave a category as it is: there is nothing to ask.
         at, feature = np.nonzero(differs(above, below))
         higher, lower, each = here[at], here[at], np.arange(len(at))

@@ -187,7 +187,7 @@ class _WantedOrNot:
         if np.array_equal(values, self._table.values):
             _, far = self._task.read(lines, self._outputs)
         else:
-            _, far = self._task.towards(lines, self._task.schema.rounded(values))
+            _, far = self._task.towards(lines, self._task.rounded(lines, values))
         return np.column_stack([1.0 - far, far])
 
     def predict(self, frame: Any) -> Ints:
@@ -209,15 +209,15 @@ class _RowByRow:
         model = _WantedOrNot(task, self.table, self.outputs)
         explainer = None
         for line, generator in enumerate(task.generators(self.random_state)):
-            target = task.jury.named(task.wanted[line])
+            at, target = np.array([line]), task.jury.named(task.wanted[line])
             found.reasons[line] = self._refusal(task, line, target)
             if found.reasons[line] is None:
                 try:
                     with _dice_alone(int(generator.integers(2**32)), deadline) as dice:
+                        task.score.deadline = self._deadline_of_row(deadline)
                         explainer = explainer or dice(self._explainer, model)
                         model.line = line
-                        task.score.deadline = self._deadline_of_row(deadline)
-                        found.take(line, task.schema.rounded(dice(self._ask, explainer, task.rows[[line]]))[0])
+                        found.take(line, task.rounded(at, dice(self._ask, explainer, task.rows[at]))[0])
                 except OutOfTime:
                     if task.score.deadline == deadline:  # not the row's own, which is earlier
                         found.is_cut[line:] = True
@@ -245,6 +245,10 @@ class _RowByRow:
         row, names = task.rows[line], task.schema.names
         if not len(self.table.values):
             return f"dice-ml takes no missing numbers, and every training row has one: DiCE knows none that is {target}"
+        if self.method == "genetic" and len(row) == 1:
+            return f"dice-ml's method 'genetic' crosses features, and there is only one to get to {target}"
+        if self.method != "random" and not task.jury.accepts(self.outputs, task.wanted[line]).any():
+            return f"dice-ml's method {self.method!r} starts from training rows that are {target}, and there is none"
         if missing := [names[j] for j in self.table.numbers if np.isnan(row[j])]:
             return (
                 f"dice-ml takes no missing numbers, as this row has in {listed(missing)}: no way to {target} is known"

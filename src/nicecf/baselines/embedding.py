@@ -20,6 +20,8 @@ _QUARTERS = (25.0, 50.0, 75.0)
 # Instead of a share of zero: its logarithm must be finite.
 _NO_SHARE = 1e-12
 _MOST_ROUNDS = 300
+# Levels that can be compared with each other: their distances are a table of so many squared.
+MOST_LEVELS = 1000
 _SETTLED = 1e-9
 
 
@@ -112,9 +114,11 @@ def _lines(training: Floats, is_categorical: Bools, n_levels: Ints) -> dict[int,
     for j in np.flatnonzero(is_categorical).tolist():
         away[j] = np.full(sizes[j], np.nan)
         seen = np.unique(codes[j])
+        if len(seen) > MOST_LEVELS:
+            continue
         tables = [_shares(codes[j], codes[k], sizes[j], sizes[k])[seen] for k in range(len(codes)) if k != j]
         away[j][seen] = _from_the_outermost(sum((_unlike(shares) for shares in tables), np.zeros((len(seen),) * 2)))
-    widest = max((np.nanmax(one) for one in away.values()), default=0.0)
+    widest = max((np.nanmax(one) for one in away.values() if not np.isnan(one).all()), default=0.0)
     return {j: Line(_centered(2.0 * one / widest if widest else one)) for j, one in away.items()}
 
 
@@ -166,4 +170,6 @@ def _plane(distances: Floats) -> Floats:
 
 
 def _centered(places: Floats) -> Floats:
+    if np.isnan(places).all():
+        return places
     return places - (np.nanmin(places) + np.nanmax(places)) / 2.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -20,14 +21,14 @@ from nicecf.schema import differs
 class FeasibleSpace:
     """All changes, those of a group one after the other.
 
-    ``groups``: the features of each group. ``changes``: that of each training row in each group, -1 where a value is
-    missing. ``example``: a training row that has a change. ``group``: the group of a change.
+    ``groups``: the features of each group. ``example``: a training row that has a change. ``n_rows``: how many have it.
+    ``group``: the group of a change.
     """
 
     training: Floats
     groups: tuple[Ints, ...]
-    changes: Ints
     example: Ints
+    n_rows: Ints
     group: Ints
 
     @classmethod
@@ -37,22 +38,18 @@ class FeasibleSpace:
         alone = [[feature] for feature in range(training.shape[1]) if feature not in grouped]
         groups = sorted([sorted(group) for group in together] + alone)
         is_missing = np.isnan(training) | (is_categorical & (training < 0))
-        columns, examples, of_group = [], [], []
-        n_changes = 0
+        examples, counts, of_group = [], [], []
         for number, group in enumerate(groups):
             there = np.flatnonzero(~is_missing[:, group].any(axis=1))
-            _, first, place = np.unique(training[there][:, group], axis=0, return_index=True, return_inverse=True)
-            column = np.full(len(training), -1, dtype=np.intp)
-            column[there] = n_changes + place.reshape(-1)
-            columns.append(column)
+            _, first, count = np.unique(training[there][:, group], axis=0, return_index=True, return_counts=True)
             examples.append(there[first])
+            counts.append(count)
             of_group.append(np.full(len(first), number))
-            n_changes += len(first)
         return cls(
             training,
             tuple(np.array(group, dtype=np.intp) for group in groups),
-            np.column_stack(columns),
             np.concatenate(examples),
+            np.concatenate(counts),
             np.append(np.concatenate(of_group), len(groups)),
         )
 
@@ -61,12 +58,16 @@ class FeasibleSpace:
         """What a line of changes is filled up with."""
         return len(self.example)
 
+    @cached_property
+    def bounds(self) -> Ints:
+        """The changes of group ``i`` are ``bounds[i]:bounds[i + 1]``."""
+        return np.searchsorted(self.group, np.arange(len(self.groups) + 1))
+
     def around(self, row: Floats, distance: Heom) -> tuple[Ints, Floats]:
         """For one row and each change: how many features it changes, and by what distance; 0 for ``none``."""
         n_features = np.zeros(self.none + 1, dtype=np.intp)
         distances = np.zeros(self.none + 1)
-        bounds = np.searchsorted(self.group, np.arange(len(self.groups) + 1))
-        for features, first, last in zip(self.groups, bounds[:-1], bounds[1:], strict=True):
+        for features, first, last in zip(self.groups, self.bounds[:-1], self.bounds[1:], strict=True):
             for feature in features:
                 values = self.training[self.example[first:last], feature]
                 n_features[first:last] += differs(row[feature], values)
@@ -94,6 +95,28 @@ class FeasibleSpace:
         """The reverse of `by_group`: lines as short as they can be."""
         lines = np.sort(np.where(table < 0, self.none, table), axis=1)
         return lines[:, : max(1, int((table >= 0).sum(axis=1).max(initial=0)))]
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Random changes for one row, each as often as training rows have it; ``n_rows`` have one in each group."""
+
+    upto: Ints
+    start: Ints
+    n_rows: Ints
+    random: np.random.Generator
+
+    @classmethod
+    def of(cls, space: FeasibleSpace, *, is_change: Bools, random: np.random.Generator) -> Draws:
+        """Of the changes that really change the row."""
+        upto = np.cumsum(np.where(is_change[:-1], space.n_rows, 0))
+        at_bounds = np.append(0, upto)[space.bounds]
+        return cls(upto, at_bounds[:-1], np.diff(at_bounds), random)
+
+    def of_groups(self, groups: Ints) -> Ints:
+        """A change in each of some groups that have any."""
+        rows = self.start[groups] + self.random.integers(self.n_rows[groups])
+        return np.searchsorted(self.upto, rows, side="right")
 
 
 def as_wide(parts: list[Ints], none: int) -> list[Ints]:

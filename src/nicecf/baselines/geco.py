@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from nicecf import given
-from nicecf._typing import Bools, Floats, Ints
+from nicecf._typing import Floats, Ints
 from nicecf.baselines.baseline import Baseline, Found, Search, Task
-from nicecf.baselines.feasible import FeasibleSpace, as_wide, distinct
+from nicecf.baselines.feasible import Draws, FeasibleSpace, as_wide, distinct
 from nicecf.baselines.lock_step import RowSearch, in_lock_step
 from nicecf.constraints import merged_groups
 from nicecf.distance import Heom
@@ -93,8 +93,8 @@ class GeCo(Baseline):
             check_count(option, getattr(self, option))
         if self.min_generations > self.max_generations:
             raise OptionError(
-                f"min_generations={self.min_generations} is more than max_generations={self.max_generations}. Pass at "
-                "most as many."
+                f"min_generations={self.min_generations} is more than max_generations={self.max_generations}. Pass a "
+                "smaller min_generations or a larger max_generations."
             )
         check_amount("weight_l0", self.weight_l0)
         check_amount("weight_l1", self.weight_l1)
@@ -144,20 +144,19 @@ class _Evolution:
         options, space, row = self.options, self.space, task.rows[line]
         n_features, distances = space.around(row, self.distance)
         costs = (options.weight_l0 * n_features + options.weight_l1 * distances) / len(row)
-        is_change = n_features > 0
-        nobody = np.full((1, 1), space.none)
-        candidates = self._mutated(nobody, is_change, options.first_samples, random)
+        draws = Draws.of(space, is_change=n_features > 0, random=random)
         target = task.jury.named(task.wanted[line])
-        if not len(candidates):
-            return f"no training row has a value that this row could take towards {target}"
+        if not draws.n_rows.any():
+            return f"no training row has another value that this row could take towards {target}"
+        candidates = self._mutated(np.full((1, 1), space.none), draws, options.first_samples)
         best: Floats | None = None
         fittest = candidates[:0]
         try:
             # The first turn selects the initial population; the generations follow.
             for generation in range(options.max_generations + 1):
                 is_accepted, far = yield space.applied(row, candidates)
-                fitness = costs[candidates].sum(axis=1) + np.where(is_accepted, 0.0, 2.0 - far)
-                kept = np.argsort(fitness, kind="stable")[: options.population]
+                lacking = costs[candidates].sum(axis=1) + np.where(is_accepted, 0.0, 1.0 - far)
+                kept = np.lexsort((lacking, ~is_accepted))[: options.population]
                 before, fittest = fittest, candidates[kept]
                 if is_accepted[kept[0]]:
                     best = space.applied(row, fittest[:1])[0]
@@ -166,7 +165,7 @@ class _Evolution:
                 )
                 if best is not None and is_stable and generation >= options.min_generations:
                     return best
-                children = [self._crossed(fittest, random), self._mutated(fittest, is_change, options.samples, random)]
+                children = [self._crossed(fittest, random), self._mutated(fittest, draws, options.samples)]
                 candidates = distinct([fittest, *children], space.none)
         except OutOfTime:
             if best is None:
@@ -175,14 +174,11 @@ class _Evolution:
             return best
         return f"no candidate of {options.max_generations} generations is {target}"
 
-    def _mutated(self, candidates: Ints, is_change: Bools, n_samples: int, random: np.random.Generator) -> Ints:
+    def _mutated(self, candidates: Ints, draws: Draws, n_samples: int) -> Ints:
         """Each candidate with one more change, for each group that it has none in: as often as values occur."""
-        space = self.space
-        shape = (len(candidates), len(space.groups), n_samples)
-        drawn = space.changes[random.integers(len(space.changes), size=shape), np.arange(shape[1])[:, None]]
-        is_free = space.by_group(candidates) < 0
-        line, group, sample = np.nonzero((drawn >= 0) & is_change[drawn] & is_free[:, :, None])
-        added = drawn[line, group, sample]
+        line, group = np.nonzero((self.space.by_group(candidates) < 0) & (draws.n_rows > 0))
+        line, group = np.repeat(line, n_samples), np.repeat(group, n_samples)
+        added = draws.of_groups(group)
         return np.unique(np.sort(np.column_stack([candidates[line], added]), axis=1), axis=0)
 
     def _crossed(self, candidates: Ints, random: np.random.Generator) -> Ints:

@@ -38,7 +38,7 @@ class GrowingSpheres(Baseline):
         After so many shells without a point of a wanted class, the row has no counterfactual.
 
     Where it is not the paper: features are measured in standard deviations of the training data; the paper grows for
-    ever. Whole numbers are drawn as whole numbers, what is missing stays missing, and a feature that never varies in
+    ever. In integer columns whole numbers are drawn, what is missing stays missing, and a feature that never varies in
     training stays as it is. All rows grow together, each with random numbers of its own.
 
     >>> X, model = np.array([[0.0], [4.0], [8.0]]), lambda X: np.column_stack([X < 3, X >= 3]).astype(float)
@@ -105,7 +105,8 @@ class _Spheres:
             return f"no feature can be moved towards {target}: all are missing, or never vary in training"
 
         def drawn(low: float, high: float) -> Floats:
-            return task.schema.rounded(row + _in_shell(random, self.n_samples, scales, low, high))
+            points = row + _in_shell(random, self.n_samples, scales, low, high)
+            return task.rounded(np.full(len(points), line), points)
 
         nearest: Floats | None = None
         radius = self.first_radius

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from functools import partial
 from itertools import islice
+from time import perf_counter
 from typing import TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from nicecf._typing import Bools, Floats
 from nicecf.baselines.baseline import Found, Task
 from nicecf.classifier import CELLS_PER_CALL
-from nicecf.scorer import OutOfTime
+from nicecf.scorer import OutOfTime, Scorer
 
 # Yields values for its row, gets what `Task.towards` says of them, and returns a counterfactual or, in words, why there
 # is none. OutOfTime is thrown in when time is up: it then returns the best so far, or lets it pass.
@@ -37,6 +38,7 @@ def in_lock_step(task: Task, begin: Callable[[int], RowSearch], *, values_each: 
             running[line] = search
         except StopIteration as end:
             running.pop(line, None)
+            questions.pop(line, None)
             if isinstance(end.value, str):
                 found.reasons[line] = end.value
             else:
@@ -51,18 +53,29 @@ def in_lock_step(task: Task, begin: Callable[[int], RowSearch], *, values_each: 
         task.report(n_begun - len(running))
         if not running:
             return found
-        lines = np.array(list(running), dtype=np.intp)
-        sizes = [len(questions[line]) for line in running]
+        asking = _in_time(task.score, questions)
+        lines, sizes = np.array(asking, dtype=np.intp), [len(questions[line]) for line in asking]
         try:
             if task.score.is_out_of_time():  # even if all is known already, and nothing must be asked
                 raise OutOfTime
-            said = task.towards(np.repeat(lines, sizes), np.concatenate([questions[line] for line in running]))
+            said = task.towards(np.repeat(lines, sizes), np.concatenate([questions[line] for line in asking]))
         except OutOfTime:
             return _stopped(found, running)
         ends = np.cumsum(sizes)
         for line, first, last in zip(lines.tolist(), (ends - sizes).tolist(), ends.tolist(), strict=True):
             search, answer = running[line], (said[0][first:last], said[1][first:last])
             go_on(line, search, partial(search.send, answer))
+
+
+def _in_time(score: Scorer, questions: dict[int, Floats]) -> list[int]:
+    """The lines to ask now: without a deadline all, else the shortest questions, for half of the time that is left."""
+    lines = list(questions)
+    if score.deadline is None:
+        return lines
+    lines.sort(key=lambda line: len(questions[line]))
+    seconds = np.cumsum([len(questions[line]) for line in lines]) * score.cost.row
+    in_time = np.count_nonzero(seconds <= (score.deadline - perf_counter()) / 2)
+    return lines[: max(1, int(in_time))]
 
 
 def _stopped(found: Found, running: dict[int, RowSearch]) -> Found:

@@ -24,11 +24,10 @@ class SEDC(Baseline):
     that brings the model's score furthest, until the decision changes. Where all are taken and it has not, there is no
     counterfactual.
 
-    Where it is not the paper: the mean of a column of whole numbers is rounded to one, so that the answer has the
-    column's type (and a float32 to a float32); on a tie of modes the first category wins (of a
-    category dtype by its order, else in the training data); missing values
-    count for neither, and a feature without any value stays as it is. All rows walk together: as many model calls as
-    the longest walk has steps.
+    Where it is not the paper: the mean of an integer column is rounded to a whole number, so that the answer has
+    the column's type (and a float32 to a float32); on a tie of modes the first category wins (of pandas' category
+    dtype by its order, else in the training data); missing values count for neither, and a feature without any value
+    stays as it is. All rows walk together: as many model calls as the longest walk has steps.
 
     >>> X, model = np.array([[0.0, 0.0], [8.0, 2.0]]), lambda X: np.column_stack([X[:, 0] < 3, X[:, 0] >= 3]) * 1.0
     >>> SEDC(model, classes=[0, 1]).fit(X).explain(np.array([[1.0, 5.0]])).to_numpy().tolist()

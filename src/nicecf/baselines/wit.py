@@ -52,5 +52,4 @@ class _Nearest:
             found.take(line, self.index.values[place])
             found.outputs[line] = self.outputs[place]
             found.donors[line] = self.index.positions[place]
-        task.report(len(task))
         return found
