@@ -63,6 +63,10 @@ def numbers(n_rows=40, seed=0):
     )
 
 
+CUT = "DiCE had found nothing for 'yes' after"
+X_LAST = numbers()["a"].iloc[-1]
+
+
 def applicants_in_a_hurry():
     """Of the rows that the checks explain, most miss a number: dice-ml is not asked, and time is saved."""
     X, y = testing.applicants(60)
@@ -160,31 +164,37 @@ def test_a_model_that_never_says_yes_ends_in_time(method):
     X = numbers()
     start = perf_counter()
     found = explainer(lambda X: X["a"] > 1e9, X, method=method, seconds_per_row=0.5).explain(
-        X.iloc[:2], target_class="yes"
+        X.iloc[:3], target_class="yes"
     )
     assert perf_counter() - start < 5
-    cut, ended = (
-        "DiCE had found nothing for 'yes' after 0.5 seconds",
-        f"dice-ml's method '{method}' found nothing that is 'yes'",
-    )
-    assert set(found.reasons) <= ({cut} if method == "genetic" else {cut, ended})
+    no_row = f"dice-ml's method '{method}' starts from training rows that are 'yes', and there is none"
+    ended, cut = "dice-ml's method 'random' found nothing that is 'yes'", f"{CUT} 0.5 seconds"
+    assert set(found.reasons) <= ({ended, cut} if method == "random" else {no_row})
 
 
-def test_remembered_rows_do_not_stop_the_clock():
+def test_a_search_that_would_never_end_is_cut():
+    # The genetic method wants ten rows to begin with, and chance never finds more than the one of the training data.
+    X = numbers()
+    start = perf_counter()
+    found = explainer(lambda X: X["a"] == X_LAST, X, method="genetic", seconds_per_row=0.5).explain(X.iloc[:3])
+    assert perf_counter() - start < 5
+    assert set(found.reasons) == {f"{CUT} 0.5 seconds"}
+
+
+def test_remembered_rows_do_not_stop_the_clock(monkeypatch):
+    monkeypatch.setattr(dice._RowByRow, "_refusal", lambda *_: None)  # it would see that there is nothing to begin with
     X = pd.DataFrame({"a": list("uv") * 5, "b": list("xyzxy") * 2})
     found = explainer(lambda X: X["a"] == "w", X, method="genetic", seconds_per_row=0.3).explain(
         X.iloc[:1], target_class="yes"
     )
-    assert found.reasons.tolist() == ["DiCE had found nothing for 'yes' after 0.3 seconds"]
+    assert found.reasons.tolist() == [f"{CUT} 0.3 seconds"]
     assert found.model_rows <= 6
 
 
 def test_the_time_budget_ends_all_rows():
     X = numbers()
     start = perf_counter()
-    found = explainer(lambda X: X["a"] > 1e9, X, method="genetic").explain(
-        X.iloc[:3], target_class="yes", time_budget=0.5
-    )
+    found = explainer(lambda X: X["a"] == X_LAST, X, method="genetic").explain(X.iloc[:3], time_budget=0.5)
     assert perf_counter() - start < 5
     assert set(found.reasons) == {"time_budget was used up before DiCE came to 'yes'"}
 
@@ -336,3 +346,19 @@ def test_errors_of_dice_ml_are_reasons(monkeypatch):
 def test_options_that_cannot_be_are_refused(options, message):
     with pytest.raises(OptionError, match=message):
         explainer(lambda X: X["a"] > 0, numbers(), **options)
+
+
+def test_one_feature_cannot_be_crossed():
+    X = numbers()[["a"]]
+    reason = explainer(lambda X: X["a"] > 0, X, method="genetic").explain(X[X["a"] < 0].iloc[:1]).reasons[0]
+    assert reason == "dice-ml's method 'genetic' crosses features, and there is only one to get to 'yes'"
+
+
+@ALL
+def test_a_cut_off_far_from_a_half_is_no_plateau(method):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 4)), columns=list("abcd"))
+    p = lambda X: 1 / (1 + np.exp(-np.asarray(X, float)[:, :2].sum(axis=1)))
+    model = lambda X: np.column_stack([1 - p(X), p(X)])
+    found = DiCE(model, classes=["no", "yes"], method=method, decision=0.12).fit(X).explain(X.iloc[:6])
+    assert found.found.all()
+    assert ((p(found.to_frame()) >= 0.12) != (p(X.iloc[:6]) >= 0.12)).all()
