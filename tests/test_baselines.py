@@ -262,6 +262,52 @@ def test_geco_draws_the_one_value_in_a_thousand_that_changes_anything():
     assert reason == "no training row has another value that this row could take towards 1"
 
 
+def test_geco_keeps_what_is_nearer_to_the_target_until_something_is_accepted():
+    # One candidate is kept. A change of the first feature brings 0.1 to 0.4, one of the second then 0.6; the others
+    # cost the same and bring nothing.
+    X = pd.DataFrame(np.random.default_rng(0).choice(["a", "b"], size=(60, 8)), columns=[f"f{j}" for j in range(8)])
+    p = lambda X: np.where(X["f0"] == "b", np.where(X["f1"] == "b", 0.6, 0.4), 0.1)
+    model = lambda X: np.column_stack([1 - p(X), p(X)])
+    row = pd.DataFrame([["a"] * 8], columns=X.columns)
+    cfs = GeCo(model, classes=[0, 1], population=1, max_generations=4).fit(X).explain(row)
+    assert {change.feature for change in cfs[0].changes} == {"f0", "f1"}
+
+
+def test_geco_crosses_what_is_best_of_each():
+    # One value in a thousand of each feature helps, and both together are enough: to draw the second one for a
+    # candidate that has the first is one chance in a thousand, to cross the two best is none.
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"a": random.permutation(1000), "b": random.permutation(1000)})
+    p = lambda X: 0.1 + 0.2 * (X["a"] == 7) + 0.2 * (X["b"] == 9) + 0.2 * ((X["a"] == 7) & (X["b"] == 9))
+    model = lambda X: np.column_stack([1 - p(X), p(X)])
+    options = {"first_samples": 8000, "samples": 1, "min_generations": 1, "max_generations": 2, "weight_l1": 0}
+    cfs = GeCo(model, classes=[0, 1], **options).fit(X).explain(pd.DataFrame({"a": [500], "b": [500]}))
+    assert as_lists(cfs.to_frame()) == [[7.0, 9.0]]
+
+
+def test_geco_goes_on_for_the_generations_asked_for():
+    X, y = testing.applicants()
+    asked = [
+        GeCo(testing.Scorecard(), population=10, min_generations=n).fit(X, y).explain(X.iloc[:5]).model_rows
+        for n in (1, 12)
+    ]
+    assert asked[0] < asked[1]
+
+
+def test_geco_never_changes_a_group_twice():
+    X, y = testing.applicants()
+    evolution = GeCo(testing.Scorecard(), groups=[["age", "city"]]).fit(X, y)._fitted.search
+    space = evolution.space
+    everything = np.append(np.ones(space.none, dtype=bool), False)
+    draws = Draws.of(space, is_change=everything, random=np.random.default_rng(0))
+    candidates = np.full((1, 1), space.none)
+    for n_changes in range(1, len(space.groups) + 1):
+        candidates = evolution._mutated(candidates, draws, 2)[:50]
+        groups = [set(line) - {len(space.groups)} for line in space.group[candidates]]  # without what fills lines up
+        assert [len(one) for one in groups] == [n_changes] * len(candidates)
+        assert (space.from_groups(space.by_group(candidates)) == np.sort(candidates, axis=1)[:, :n_changes]).all()
+
+
 def test_geco_draws_values_as_often_as_they_occur():
     space = FeasibleSpace.of(np.array([[0.0], [1.0], [1.0], [1.0], [2.0], [np.nan]]), np.array([False]), [])
     draws = Draws.of(space, is_change=np.array([False, True, True, False]), random=np.random.default_rng(0))
