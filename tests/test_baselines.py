@@ -18,6 +18,7 @@ from nicecf import NotFittedError, OptionError, SchemaError, baselines, classifi
 from nicecf.baselines import CBR, SEDC, WIT, CFproto, GeCo, GrowingSpheres
 from nicecf.baselines.feasible import Draws, FeasibleSpace
 from nicecf.baselines.good_pairs import Difference, best_partners
+from nicecf.baselines.growing_spheres import _in_shell
 from nicecf.distance import Heom
 from strategies import as_lists, problems
 
@@ -308,6 +309,22 @@ def test_geco_never_changes_a_group_twice():
         assert (space.from_groups(space.by_group(candidates)) == np.sort(candidates, axis=1)[:, :n_changes]).all()
 
 
+def test_geco_never_makes_a_value_missing():
+    X = pd.DataFrame({"home": ["own", "rent", None, None] * 5, "age": [1.0, 2.0, np.nan, np.nan] * 5})
+    helps = lambda X: X["home"].isna() | X["age"].isna() | (X["home"] == "own")
+    model = lambda X: np.column_stack([~helps(X), helps(X)]).astype(float)
+    cfs = GeCo(model, classes=[0, 1]).fit(X).explain(pd.DataFrame({"home": ["rent"], "age": [2.0]}))
+    assert as_lists(cfs.to_frame()) == [["own", 2.0]]
+
+
+def test_geco_counts_every_feature_of_a_group():
+    X = pd.DataFrame({"a": ["u", "v"] * 4, "b": ["u", "v"] * 4, "c": ["u"] * 6 + ["v"] * 2})
+    helps = lambda X: ((X["a"] == "v") & (X["b"] == "v")) | (X["c"] == "v")
+    model = lambda X: np.column_stack([~helps(X), helps(X)]).astype(float)
+    cfs = GeCo(model, classes=[0, 1], groups=[["a", "b"]], weight_l1=0).fit(X).explain(X.iloc[[0]])
+    assert as_lists(cfs.to_frame()) == [["u", "u", "v"]]
+
+
 def test_geco_draws_values_as_often_as_they_occur():
     space = FeasibleSpace.of(np.array([[0.0], [1.0], [1.0], [1.0], [2.0], [np.nan]]), np.array([False]), [])
     draws = Draws.of(space, is_change=np.array([False, True, True, False]), random=np.random.default_rng(0))
@@ -327,6 +344,31 @@ def test_a_growing_sphere_ends_close_to_the_border_and_puts_back_what_did_not_ma
     assert 5.7 < down[0] < 6.0
     assert down[1] == 0.0
     assert cfs[0].donor is None
+
+
+def test_the_nearest_point_of_a_shell_is_taken_also_where_a_feature_is_missing():
+    X = np.column_stack([np.linspace(0, 10, 50), np.linspace(0, 1, 50)])
+    explainer = GrowingSpheres(by_first_feature(6.0), classes=[0, 1]).fit(X)
+    both = explainer.explain(np.array([[4.0, np.nan]])).to_numpy()[0]
+    assert 6.0 <= both[0] < 6.01
+    assert np.isnan(both[1])
+
+
+def test_all_features_that_do_not_matter_go_back():
+    X = np.random.default_rng(0).normal(size=(200, 6))
+    point = GrowingSpheres(by_first_feature(1.0), classes=[0, 1]).fit(X).explain(np.zeros((1, 6))).to_numpy()[0]
+    assert point[0] >= 1.0
+    assert (point[1:] == 0.0).all()
+
+
+def test_points_are_drawn_evenly_over_the_volume():
+    points = _in_shell(np.random.default_rng(0), 20_000, np.array([1.0, 2.0, 0.0, 1.0]), 0.0, 2.0)
+    radii = np.linalg.norm(points / [1.0, 2.0, 1.0, 1.0], axis=1)
+    assert (points[:, 2] == 0).all()
+    assert radii.max() <= 2.0
+    assert abs((radii < 1.0).mean() - 1 / 8) < 0.01
+    shell = _in_shell(np.random.default_rng(0), 20_000, np.ones(3), 1.0, 2.0)
+    assert np.linalg.norm(shell, axis=1).min() >= 1.0
 
 
 def test_a_sphere_that_is_too_large_is_halved_first():
