@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,10 +17,13 @@ from sklearn.ensemble import RandomForestClassifier
 import published
 from nicecf import NotFittedError, OptionError, SchemaError, baselines, classifier, testing
 from nicecf.baselines import CBR, SEDC, WIT, CFproto, GeCo, GrowingSpheres
+from nicecf.baselines.baseline import Found
 from nicecf.baselines.feasible import Draws, FeasibleSpace
 from nicecf.baselines.good_pairs import Difference, best_partners
 from nicecf.baselines.growing_spheres import _in_shell
+from nicecf.baselines.lock_step import _in_time
 from nicecf.distance import Heom
+from nicecf.scorer import Cost
 from strategies import as_lists, problems
 
 CHEAP = {
@@ -474,6 +478,31 @@ def test_of_many_rows_some_have_answers_when_time_is_too_short_for_all(name):
     cfs = explainer.explain(X[:40], time_budget=0.5)
     assert 1 <= cfs.found.sum() < 40
     assert [reason is None for reason in cfs.reasons] == cfs.found.tolist()
+
+
+def test_with_a_deadline_short_questions_come_first_for_half_of_the_time():
+    questions = {line: np.zeros((n, 1)) for line, n in enumerate([90, 10, 30, 20])}
+    hurried = SimpleNamespace(deadline=time.perf_counter() + 140, cost=Cost(call=0.0, row=1.0))
+    assert _in_time(hurried, questions) == [1, 3, 2]
+    assert _in_time(SimpleNamespace(deadline=time.perf_counter(), cost=hurried.cost), questions) == [1]
+    assert _in_time(SimpleNamespace(deadline=None, cost=hurried.cost), questions) == [0, 1, 2, 3]
+
+
+def test_what_the_model_does_not_accept_is_not_found():
+    class Wrong(WIT):
+        def _search_of(self, training):
+            def search(task):
+                found = Found.nothing(task)
+                found.take(0, task.rows[0] + 0.25)
+                found.take(1, task.rows[1])
+                return found
+
+            return search
+
+    X = np.array([[0.0], [1.0]])
+    cfs = Wrong(by_first_feature(0.5), classes=[0, 1]).fit(X).explain(np.array([[0.0], [0.0]]))
+    assert not cfs.found.any()
+    assert set(cfs.reasons) == {"what Wrong came to is not 1 when the model is asked about it"}
 
 
 def test_searches_that_ended_hold_no_memory():
