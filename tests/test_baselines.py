@@ -16,7 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 import published
 from nicecf import NotFittedError, OptionError, SchemaError, baselines, classifier, testing
-from nicecf.baselines import CBR, SEDC, WIT, CFproto, GeCo, GrowingSpheres
+from nicecf.baselines import CBR, SEDC, WIT, CFproto, GeCo, GrowingSpheres, lock_step
 from nicecf.baselines.baseline import Found
 from nicecf.baselines.feasible import Draws, FeasibleSpace
 from nicecf.baselines.good_pairs import Difference, best_partners
@@ -503,6 +503,16 @@ def test_what_the_model_does_not_accept_is_not_found():
     cfs = Wrong(by_first_feature(0.5), classes=[0, 1]).fit(X).explain(np.array([[0.0], [0.0]]))
     assert not cfs.found.any()
     assert set(cfs.reasons) == {"what Wrong came to is not 1 when the model is asked about it"}
+
+
+def test_rows_that_end_at_once_do_not_end_the_others(monkeypatch):
+    monkeypatch.setattr(lock_step, "CELLS_PER_CALL", 1)  # one row at a time
+    X = np.linspace(0, 10, 20)[:, None]
+    rows = np.array([[np.nan], [1.0], [np.nan], [2.0]])
+    model = lambda X: np.column_stack([~(X[:, 0] >= 5), X[:, 0] >= 5]).astype(float)
+    cfs = CHEAP["GrowingSpheres"](model, classes=[0, 1]).fit(X).explain(rows)
+    assert cfs.found.tolist() == [False, True, False, True]
+    assert cfs.reasons[0] == "no feature can be moved towards 1: all are missing, or never vary in training"
 
 
 def test_searches_that_ended_hold_no_memory():

@@ -44,15 +44,15 @@ def in_lock_step(task: Task, begin: Callable[[int], RowSearch], *, values_each: 
             else:
                 found.take(line, end.value)
 
-    # Ends: every search ends, and each turn takes all of them one step further.
-    while True:
+    # Ends: every search ends, and each turn begins some or takes some of them one step further.
+    while n_begun < len(task) or running:
         for line in islice(waiting, at_once - len(running)):
             search = begin(line)
             go_on(line, search, partial(next, search))
             n_begun += 1
         task.report(n_begun - len(running))
         if not running:
-            return found
+            continue
         asking = _in_time(task.score, questions)
         lines, sizes = np.array(asking, dtype=np.intp), [len(questions[line]) for line in asking]
         try:
@@ -65,6 +65,7 @@ def in_lock_step(task: Task, begin: Callable[[int], RowSearch], *, values_each: 
         for line, first, last in zip(lines.tolist(), (ends - sizes).tolist(), ends.tolist(), strict=True):
             search, answer = running[line], (said[0][first:last], said[1][first:last])
             go_on(line, search, partial(search.send, answer))
+    return found
 
 
 def _in_time(score: Scorer, questions: dict[int, Floats]) -> list[int]:
