@@ -201,8 +201,8 @@ def test_cbr_asks_rows_like_the_pair_when_the_pair_does_not_help():
     never = CBR(lambda X: np.column_stack([~only_with_b(X), only_with_b(X)]).astype(float), classes=[0, 1]).fit(X)
     reason = never.explain(row).reasons[0]
     assert reason == (
-        "the nearest pair, training rows 0 and 1, differs in 'a': neither the values there of row 1 nor those of the "
-        "rows of its class nearest to it (1) make 1 of this one"
+        "the nearest pair, training rows 0 and 1, differs in 'a'. With the values of row 1 there, this row is not 1; "
+        "nor with those of the rows of that class nearest to row 1 (1 tried)"
     )
 
 

@@ -213,7 +213,7 @@ def test_a_row_with_a_missing_number_says_so():
     assert found.found.all()  # in a wanted class already
     found = explainer(lambda X: X["a"] > 0, X).explain(X.iloc[:1].assign(a=-1.0, d=np.nan))
     assert found.reasons.tolist() == [
-        "dice-ml takes no missing numbers, as this row has in 'd': no way to 'yes' is known"
+        "dice-ml takes no missing numbers, as this row has in 'd': it was not asked for 'yes'"
     ]
 
 
@@ -238,8 +238,8 @@ def test_a_missing_category_is_a_category_and_an_unseen_one_has_no_answer(method
     assert found.found.tolist() == [True, False, True]
     assert (found.to_frame()["home"][found.found] == "own").all()
     assert found.reasons[1] == (
-        "dice-ml takes no category that its training rows do not have, as this row has in 'home': "
-        "no way to 'yes' is known"
+        "dice-ml takes no category that its training rows do not have, as this row has in 'home': it "
+        "was not asked for 'yes'"
     )
 
 

@@ -135,9 +135,9 @@ class _Adaptation:
         for at in np.flatnonzero(~is_helped):
             line, features = lines[at], [task.schema.names[j] for j in np.flatnonzero(is_taken[at])]
             found.reasons[line] = (
-                f"the nearest pair, training rows {like[line]} and {unlike[line]}, differs in {listed(features)}: "
-                f"neither the values there of row {unlike[line]} nor those of the rows of its class nearest to it "
-                f"({n_others[at]}) make {task.jury.named(task.wanted[line])} of this one"
+                f"the nearest pair, training rows {like[line]} and {unlike[line]}, differs in {listed(features)}. With "
+                f"the values of row {unlike[line]} there, this row is not {task.jury.named(task.wanted[line])}; nor "
+                f"with those of the rows of that class nearest to row {unlike[line]} ({n_others[at]} tried)"
             )
         return found
 

@@ -27,27 +27,39 @@ class CFproto(Baseline):
     """CFproto (Van Looveren and Klaise, "Interpretable counterfactual explanations guided by prototypes", 2021).
 
     Each row becomes a point that descends, by FISTA, on ``c * hinge + beta * L1 + L2 + theta * prototype``: how far the
-    model is from a wanted class, how far the point is from the row (twice), and its squared distance to the prototype,
-    the nearest training row that the model puts into a wanted class. It does so ``c_steps`` times, ``max_iterations``
-    steps each, with ``c`` raised tenfold until something is found and then halved into place. Of all points that the
-    model accepts, the one with the smallest ``beta * L1 + L2`` is the counterfactual. The model is a black box: the
-    gradient of the hinge is measured, ``eps`` to both sides of each feature. Nothing is random.
+    model is from a wanted class, the L1 and the squared L2 distance from the row, and the squared distance to the
+    prototype, the nearest training row that the model puts into a wanted class. Of all points on the way that the model
+    accepts, the one with the smallest ``beta * L1 + L2`` is the counterfactual. The model is a black box: the gradient
+    of the hinge is measured. Nothing is random. The variant with k-d trees and without an autoencoder.
 
-    The variant with k-d trees and without an autoencoder. ``learning_rate`` and ``eps`` have the defaults of alibi, the
-    authors' package, all others the values of the experiments of the NICE paper. Numbers count over their range in the
+    Parameters
+    ----------
+    beta, theta
+        The weights of L1 and of the prototype.
+    c_init, c_steps
+        The weight of the hinge in the first descent, and how many descents there are: from one to the next the weight
+        is raised tenfold until something is found, and then halved into place.
+    max_iterations
+        Steps of a descent. One row takes about ``c_steps * max_iterations`` model calls, a batch no more: many rows at
+        once are cheap, one is not. ``time_budget`` gives what is best so far.
+    learning_rate, eps
+        The first step size, and how far to both sides of a feature the gradient is measured: alibi's defaults (the
+        authors' package). All others have the values of the experiments of the NICE paper.
+
+    Numbers count over their range in the
     training data, and no step leads out of it; categories lie on a line, by the paper's association-based distance.
 
     As in alibi, where the paper is silent: the learning rate falls to zero over a descent; a step shrinks by ``beta``
     itself; the gradient of the hinge counts twice with two classes, n / (n - 1) times with n, and is clipped at 1000.
 
-    Where it is neither: the hinge is towards the wanted classes, whichever the row's own is; it has a gradient from the
-    first step on (alibi's from the second), and every step has its momentum (alibi now and then loses it, which makes
-    it differ from run to run); multidimensional scaling starts from the classical one, not at random. What is found is
-    checked as it is handed out, with a level for each category and whole numbers in integer columns; the gradient is
-    measured without that rounding, so the model must take such numbers. What is missing in a row stays missing, a
-    category that training never saw stays as it is, and so do what never varies in the training data, a category that
-    the other features say nothing about, and one with more than 1,000 levels. For the prototypes, a missing number is
-    the mean, a missing category a level of its own, which no counterfactual gets.
+    Where it is neither the paper nor alibi: the hinge is towards the wanted classes, whichever the row's own is; it has
+    a gradient from the first step on (alibi's from the second), and every step has its momentum (alibi now and then
+    loses it, which makes it differ from run to run); multidimensional scaling starts from the classical one, not at
+    random. What is found is checked as it is handed out, with a level for each category and whole numbers in integer
+    columns; the gradient is measured without that rounding, so the model must take such numbers. What is missing in a
+    row stays missing, a category that training never saw stays as it is, and so do what never varies in the training
+    data, a category that the other features say nothing about, and one with more than 1,000 levels. For the prototypes,
+    a missing number is the mean, a missing category a level of its own, which no counterfactual gets.
 
     All rows descend together: one model call for each of the ``c_steps * max_iterations`` steps and one before, with
     two rows for each number and row that wants a counterfactual. A model of steps, such as a forest, has no gradient:

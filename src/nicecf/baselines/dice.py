@@ -42,11 +42,18 @@ class DiCE(Baseline):
     """DiCE by the dice-ml package (Mothilal, Sharma and Tan, "Explaining machine learning classifiers through diverse
     counterfactual explanations", 2020), asked for one counterfactual for each row.
 
-    ``method``: "random" changes one more feature of a thousand copies of the row, by chance, until some are accepted,
-    and takes one of these; it is what the NICE paper compared with. "genetic" breeds from the nearest accepted training
-    rows. "kdtree" takes the nearest of these as it is. ``seconds_per_row``: what a row may take; None for no limit, but
-    "genetic" looks for ten accepted rows to start from, and where chance finds fewer it never ends. Which rows are cut
-    depends on the machine.
+    Parameters
+    ----------
+    method
+        ``"random"`` (the NICE paper's) changes one more feature of a thousand copies of the row, by chance, until some
+        are accepted, and takes one of these. ``"genetic"`` breeds from the nearest accepted training rows.
+        ``"kdtree"`` takes the nearest of these as it is.
+    seconds_per_row
+        What a row may take before it is given up, or None for no limit. ``"genetic"`` needs one: it wants ten accepted
+        rows to begin with and, where chance finds fewer, looks for ever. What can be done in that time depends on the
+        machine.
+    random_state
+        Seed; None is 0.
 
     Where it is not the paper: none of the three is the paper's gradient descent, which needs a differentiable model,
     and dice-ml's post-hoc search for sparsity, which puts numbers back that moved little, digit by digit, is left out.
@@ -251,12 +258,12 @@ class _RowByRow:
             return f"dice-ml's method {self.method!r} starts from training rows that are {target}, and there is none"
         if missing := [names[j] for j in self.table.numbers if np.isnan(row[j])]:
             return (
-                f"dice-ml takes no missing numbers, as this row has in {listed(missing)}: no way to {target} is known"
+                f"dice-ml takes no missing numbers, as this row has in {listed(missing)}: it was not asked for {target}"
             )
         if unseen := [names[j] for j in self.table.categories if not (self.table.values[:, j] == row[j]).any()]:
             return (
                 f"dice-ml takes no category that its training rows do not have, as this row has in {listed(unseen)}: "
-                f"no way to {target} is known"
+                f"it was not asked for {target}"
             )
         return None
 

@@ -46,6 +46,12 @@ class GeCo(Baseline):
         before.
     min_generations, max_generations
         At least and at most so many generations.
+    random_state
+        Seed; None is 0.
+
+    Until something is accepted, a candidate is fit by its distance plus one minus the probability of the target. Where
+    a model is so sure of a row that no single change moves that probability, distance alone decides, the candidates
+    stay near the row, and the search may end with nothing after all its generations.
 
     Where it is not the paper: its language of constraints is not here, only its groups; its norm has two more parts
     (L2 and the largest difference), here without weight; values are drawn with replacement; models are not evaluated

@@ -36,6 +36,10 @@ class GrowingSpheres(Baseline):
         Radius of the first sphere, in standard deviations.
     max_shells
         After so many shells without a point of a wanted class, the row has no counterfactual.
+    random_state
+        Seed; None is 0.
+
+    Points are not bound to the range of the training data: a number that is never negative there may be here.
 
     Where it is not the paper: features are measured in standard deviations of the training data; the paper grows for
     ever. In integer columns whole numbers are drawn, what is missing stays missing, and a feature that never varies in
