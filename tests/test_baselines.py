@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
 import published
+from clock import Clock, set_clock
 from nicecf import NotFittedError, OptionError, SchemaError, baselines, classifier, testing
 from nicecf.baselines import CBR, SEDC, WIT, CFproto, GeCo, GrowingSpheres, lock_step
 from nicecf.baselines.baseline import Found
@@ -447,15 +448,12 @@ def test_a_row_with_an_unseen_category_draws_the_same_in_any_company():
 
 
 @pytest.mark.parametrize("name", CHEAP)
-def test_when_time_is_up_the_reason_says_so(name):
+def test_when_time_is_up_the_reason_says_so(name, monkeypatch):
     X, y = testing.applicants_in_numbers()
-
-    def slow(X):
-        time.sleep(0.02)
-        return testing.Scorecard().predict_proba(X)
-
+    slow = Clock(testing.Scorecard().predict_proba)
+    set_clock(monkeypatch, slow)
     explainer = CHEAP[name](slow, classes=testing.Scorecard.classes_).fit(X, y)
-    cfs = explainer.explain(X.iloc[:5], time_budget=0.01, target_class="yes")
+    cfs = explainer.explain(X.iloc[:5], time_budget=0.5, target_class="yes")
     if name == "WIT":  # asks for nothing
         assert cfs.found.all()
         return
@@ -466,16 +464,13 @@ def test_when_time_is_up_the_reason_says_so(name):
 
 
 @pytest.mark.parametrize("name", ["GeCo", "GrowingSpheres"])
-def test_of_many_rows_some_have_answers_when_time_is_too_short_for_all(name):
+def test_of_many_rows_some_have_answers_when_time_is_too_short_for_all(name, monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 3))
-
-    def slow(X):
-        time.sleep(0.0005 * len(X))
-        return by_first_feature(0.0)(X)
-
+    slow = Clock(by_first_feature(0.0), call=0.0, row=1.0)
+    set_clock(monkeypatch, slow)
     method = functools.partial(CHEAP[name], **({"n_samples": 40, "first_radius": 9.0} if name != "GeCo" else {}))
     explainer = method(slow, classes=[0, 1]).fit(X)
-    cfs = explainer.explain(X[:40], time_budget=0.5)
+    cfs = explainer.explain(X[:40], time_budget=1000.0)
     assert 1 <= cfs.found.sum() < 40
     assert [reason is None for reason in cfs.reasons] == cfs.found.tolist()
 
@@ -531,19 +526,12 @@ def test_searches_that_ended_hold_no_memory():
     assert peak(3 * at_once) < 1.5 * peak(at_once)
 
 
-def test_what_was_found_before_time_was_up_is_handed_out_with_a_note():
-    X = np.linspace(0, 10, 50)[:, None]
-    n_calls = 0
-
-    def model(X):
-        nonlocal n_calls
-        n_calls += 1
-        if n_calls == 4:  # 2 at fit, then the row; in the first generation time runs out
-            time.sleep(0.3)
-        return by_first_feature(5.0)(X)
-
-    explainer = GeCo(model, classes=[0, 1], min_generations=50).fit(X)
-    cfs = explainer.explain(np.array([[1.0]]), time_budget=0.25)
+def test_what_was_found_before_time_was_up_is_handed_out_with_a_note(monkeypatch):
+    X = np.random.default_rng(0).random((500, 3))
+    slow = Clock(by_first_feature(0.5), call=1.0)
+    set_clock(monkeypatch, slow)
+    explainer = GeCo(slow, classes=[0, 1], min_generations=50).fit(X)
+    cfs = explainer.explain(np.zeros((1, 3)), time_budget=30.0)
     assert cfs.found[0]
     assert cfs.notes[0] == "time_budget was used up before the search ended: this is the best so far"
 
