@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -18,6 +19,7 @@ import pandas as pd
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.classifier import CELLS_PER_CALL, Classifier
 from nicecf.decision import Juror, Jury, Option, juror_of
+from nicecf.distance import Heom
 from nicecf.exceptions import DecisionWarning, ModelError, OptionError, SchemaError, listed, plain
 from nicecf.result import Counterfactuals
 from nicecf.schema import Schema
@@ -62,6 +64,11 @@ class Training:
     labels: Ints | None
     seconds: float
     calls: int
+
+    @cached_property
+    def by_range(self) -> Heom:
+        """NICE's distance over the ranges; to be asked for before anyone takes the rows over."""
+        return Heom.of(self.values, self.schema.is_categorical, "range")
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ that want a counterfactual at once, and hands back what it `Found`. Nothing leav
 from __future__ import annotations
 
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter
@@ -196,7 +197,7 @@ class FittedBaseline:
         return outputs, is_good, reasons
 
 
-class Baseline(Explainer):
+class Baseline(Explainer, ABC):
     """A published algorithm behind the verb of NICE.
 
     ``model``, ``classes``, ``categorical_features`` and ``decision`` are those of :class:`nicecf.NICE`.
@@ -233,7 +234,7 @@ class Baseline(Explainer):
         )
         witnesses = Witnesses.of(training)
         cost = measure(training, witnesses)
-        distance = Heom.of(training.values, training.schema.is_categorical, "range")
+        distance = training.by_range
         # Last, because a search may take the encoded rows over.
         search = self._search_of(training)
         name = type(self).__name__
@@ -264,6 +265,6 @@ class Baseline(Explainer):
     def _check_options(self) -> None:
         """OptionError for an option of the algorithm's own that cannot be."""
 
+    @abstractmethod
     def _search_of(self, training: Training) -> Search:
         """What the algorithm learns from the training data, as the search of ``explain``; may take the rows over."""
-        raise NotImplementedError

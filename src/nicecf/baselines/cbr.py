@@ -12,7 +12,6 @@ from nicecf._typing import Bools, Floats, Ints
 from nicecf.baselines.baseline import Baseline, Found, Search, Task
 from nicecf.baselines.good_pairs import Difference, best_partners
 from nicecf.classifier import CELLS_PER_CALL
-from nicecf.distance import Heom
 from nicecf.exceptions import listed, plain
 from nicecf.method import Training
 from nicecf.neighbors import DonorIndex
@@ -72,7 +71,7 @@ class CBR(Baseline):
 
     def _search_of(self, training: Training) -> Search:
         n_classes = len(training.jury.classes)
-        distance = Heom.of(training.values, training.schema.is_categorical, "range")
+        distance = training.by_range
         difference = Difference.of(distance, self.tolerance)
         partners = best_partners(
             training.values,
@@ -109,13 +108,12 @@ class _Adaptation:
 
     def __call__(self, task: Task) -> Found:
         found = Found.nothing(task)
-        like, unlike = self._nearest_pairs(task)
+        own = task.jury.decide(task.outputs)
+        like, unlike = self._nearest_pairs(task, own)
         few = "one feature alone" if self.max_differences == 1 else f"1 to {self.max_differences} features"
         for line in np.flatnonzero(like < 0):
-            own = plain(task.jury.classes[task.jury.decide(task.outputs[[line]])[0]])
-            found.reasons[line] = (
-                f"no two training rows, one {own!r} and one {task.jury.named(task.wanted[line])}, differ in {few}"
-            )
+            classes = f"one {plain(task.jury.classes[own[line]])!r} and one {task.jury.named(task.wanted[line])}"
+            found.reasons[line] = f"no two training rows, {classes}, differ in {few}"
         lines = np.flatnonzero(like >= 0)
         is_taken = self.difference.features(self._values(like[lines]), self._values(unlike[lines]))
         n_others = np.zeros(len(lines), dtype=np.intp)
@@ -144,14 +142,14 @@ class _Adaptation:
     def _values(self, positions: Ints) -> Floats:
         return self.index.values[self.place_of[positions]]
 
-    def _nearest_pairs(self, task: Task) -> tuple[Ints, Ints]:
+    def _nearest_pairs(self, task: Task, own: Ints) -> tuple[Ints, Ints]:
         """The pair whose like side is nearest to each row: positions of both sides, -1 where there is none."""
         like, unlike = np.full(len(task), -1, dtype=np.intp), np.full(len(task), -1, dtype=np.intp)
         nearest = np.full(len(task), np.inf)
-        own = np.eye(len(task.jury.classes), dtype=bool)[task.jury.decide(task.outputs)]
+        is_own = np.eye(len(task.jury.classes), dtype=bool)[own]
         for target, index in enumerate(self.like_sides):
             asking = np.flatnonzero(task.wanted[:, target])
-            places, distances = index.nearest(task.rows[asking], own[asking])
+            places, distances = index.nearest(task.rows[asking], is_own[asking])
             is_nearer = (places >= 0) & (distances < nearest[asking])
             lines = asking[is_nearer]
             like[lines] = index.positions[places[is_nearer]]

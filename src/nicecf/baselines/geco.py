@@ -115,9 +115,9 @@ class GeCo(Baseline):
         together: Any = merged_groups(
             [[schema.position(feature, "groups") for feature in group] for group in given.groups(self.groups)]
         )
-        distance = Heom.of(training.values, schema.is_categorical, "range")
         options = _Options(**{field.name: getattr(self, field.name) for field in fields(_Options)})
-        return _Evolution(options, FeasibleSpace.of(training.values, schema.is_categorical, together), distance)
+        space = FeasibleSpace.of(training.values, schema.is_categorical, together)
+        return _Evolution(options, space, training.by_range)
 
 
 @dataclass(frozen=True)
@@ -142,9 +142,7 @@ class _Evolution:
     def __call__(self, task: Task) -> Found:
         generators = task.generators(self.options.random_state)
         n_mutants = self.options.population * self.options.samples * len(self.space.groups)
-        return in_lock_step(
-            task, lambda line: self._search(task, line, generators[line]), values_each=max(1, n_mutants)
-        )
+        return in_lock_step(task, lambda line: self._search(task, line, generators[line]), values_each=n_mutants)
 
     def _search(self, task: Task, line: int, random: np.random.Generator) -> RowSearch:
         options, space, row = self.options, self.space, task.rows[line]

@@ -98,9 +98,7 @@ class _Spheres:
 
     def __call__(self, task: Task) -> Found:
         generators = task.generators(self.random_state)
-        return in_lock_step(
-            task, lambda line: self._search(task, line, generators[line]), values_each=max(1, self.n_samples)
-        )
+        return in_lock_step(task, lambda line: self._search(task, line, generators[line]), values_each=self.n_samples)
 
     def _search(self, task: Task, line: int, random: np.random.Generator) -> RowSearch:
         row, scales = task.rows[line], self._scales(task.rows[line])

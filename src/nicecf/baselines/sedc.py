@@ -37,7 +37,7 @@ class SEDC(Baseline):
     def _search_of(self, training: Training) -> Search:
         is_categorical = training.schema.is_categorical
         center = training.schema.rounded(_mean_or_mode(training.values, is_categorical)[None])[0]
-        return _ToTheCenter(center, Heom.of(training.values, is_categorical, "range"))
+        return _ToTheCenter(center, training.by_range)
 
 
 @dataclass(frozen=True, eq=False)
