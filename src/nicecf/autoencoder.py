@@ -88,9 +88,12 @@ class Autoencoder:
     biases: tuple[Floats, ...]
 
     @classmethod
-    def train(cls, training: Floats, is_categorical: Bools, *, seed: int) -> Autoencoder:
-        """Train on the rows (on a sample of them where there are very many)."""
-        inputs = Inputs.of(training, is_categorical)
+    def train(cls, training: Floats, is_categorical: Bools, *, seed: int, inputs: Inputs | None = None) -> Autoencoder:
+        """Train on the rows (on a sample of them where there are very many).
+
+        ``inputs``: those of another autoencoder, so that what the two make of a row can be compared.
+        """
+        inputs = inputs or Inputs.of(training, is_categorical)
         if len(training) > _MOST_ROWS:
             sample = np.random.default_rng(seed).choice(len(training), size=_MOST_ROWS, replace=False)
             training = training[np.sort(sample)]
@@ -114,17 +117,21 @@ class Autoencoder:
         """Squared reconstruction error of each row, summed over the inputs."""
         # A few rows at a time: what is in between stays in the processor's cache, which is three times as fast.
         parts = [self._errors(rows[at : at + _ROWS_AT_ONCE]) for at in range(0, len(rows), _ROWS_AT_ONCE)]
-        return _rounded(np.concatenate([np.empty(0), *parts]))
+        return rounded_errors(np.concatenate([np.empty(0), *parts]))
 
     def _errors(self, rows: Floats) -> Floats:
         table = self.inputs(rows)
+        return np.asarray(((self.reconstructed(table) - table) ** 2).sum(axis=1))
+
+    def reconstructed(self, table: Floats) -> Floats:
+        """What the network makes of its inputs."""
         signal = table
         for weights, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             signal = np.tanh(signal @ weights + bias)
-        return np.asarray(((signal @ self.weights[-1] + self.biases[-1] - table) ** 2).sum(axis=1))
+        return signal @ self.weights[-1] + self.biases[-1]
 
 
-def _rounded(errors: Floats) -> Floats:
+def rounded_errors(errors: Floats) -> Floats:
     """To some ten digits: the last ones depend on which rows are asked for together, and would break ties at random."""
     mantissa, exponent = np.frexp(errors)
     return np.ldexp(np.round(mantissa * 2.0**33) / 2.0**33, exponent)

@@ -6,7 +6,8 @@
     ├── OptionError      an argument is outside what is allowed      (also a ValueError)
     ├── SchemaError      a table or its labels do not fit            (also a ValueError)
     ├── ModelError       the model broke its promise, or raised      (also a RuntimeError)
-    └── NotFittedError   explain was called before fit               (also scikit-learn's NotFittedError)
+    ├── NotFittedError   explain was called before fit               (also scikit-learn's NotFittedError)
+    └── ExperimentError  results cannot be kept, or are not there    (also a RuntimeError)
 
     DecisionWarning      the model's predict does not follow its probabilities   (a UserWarning)
 
@@ -44,6 +45,10 @@ class DecisionWarning(UserWarning):
 
 class NotFittedError(NicecfError, _SklearnNotFittedError):
     """``explain`` was called before ``fit``."""
+
+
+class ExperimentError(NicecfError, RuntimeError):
+    """The results of an experiment cannot be kept, or are not there."""
 
 
 def listed(names: Iterable[object], *, limit: int = 8) -> str:

@@ -22,7 +22,7 @@ _WIDTH = 24
 
 
 @contextmanager
-def reporting(choice: Choice, total: int) -> Iterator[Report]:
+def reporting(choice: Choice, total: int, *, verb: str = "explaining", unit: str = "rows") -> Iterator[Report]:
     """How far the work is, as a function of the rows done; the bar is wiped out at the end."""
     if choice is None or isinstance(choice, (bool, np.bool_)):
         stream = sys.stderr
@@ -31,7 +31,7 @@ def reporting(choice: Choice, total: int) -> Iterator[Report]:
         if not choice or stream is None:
             yield lambda done: None
             return
-        bar = _Bar(stream, total)
+        bar = _Bar(stream, total, verb, unit)
         try:
             yield bar
         finally:
@@ -56,9 +56,10 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 class _Bar:
-    def __init__(self, stream: TextIO, total: int) -> None:
+    def __init__(self, stream: TextIO, total: int, verb: str, unit: str) -> None:
         self._stream = stream
         self._total = total
+        self._words = verb, unit
         self._started = perf_counter()
         self._next = self._started + _FIRST_AFTER
         self._shown = 0
@@ -68,7 +69,7 @@ class _Bar:
         if now < self._next:
             return
         self._next = now + _THEN_EVERY
-        line = bar_line(done, self._total, now - self._started)
+        line = bar_line(done, self._total, now - self._started, *self._words)
         self._stream.write(f"\r{line.ljust(self._shown)}")
         self._stream.flush()
         self._shown = len(line)
@@ -80,7 +81,7 @@ class _Bar:
             self._stream.flush()
 
 
-def bar_line(done: int, total: int, seconds: float) -> str:
+def bar_line(done: int, total: int, seconds: float, verb: str = "explaining", unit: str = "rows") -> str:
     """The bar as text.
 
     >>> bar_line(250, 1000, seconds=20.0)
@@ -89,7 +90,7 @@ def bar_line(done: int, total: int, seconds: float) -> str:
     full = int(_WIDTH * done / total)
     # A guess from the first few rows would be far off.
     left = f", {_clock(seconds * (total - done) / done)} left" if done >= _GUESSED_FROM * total else ""
-    return f"explaining [{'#' * full}{' ' * (_WIDTH - full)}] {done:,} of {total:,} rows{left}"
+    return f"{verb} [{'#' * full}{' ' * (_WIDTH - full)}] {done:,} of {total:,} {unit}{left}"
 
 
 def _clock(seconds: float) -> str:

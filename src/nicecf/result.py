@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 import pandas as pd
 
+from nicecf import metrics as measures
 from nicecf import words
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.constraints import Relaxation
@@ -195,13 +196,26 @@ class Counterfactuals:
             }
         )
 
-    def metrics(self) -> pd.DataFrame:
+    def metrics(
+        self,
+        reference: measures.Reference | None = None,
+        *,
+        model: Any = None,
+        other_model: Any = None,
+        decision: Any = None,
+    ) -> pd.DataFrame:
         """One line per row: sparsity, proximity, plausibility, probability, rounds; missing where none was found.
 
         sparsity: number of changes. proximity: distance from the row. plausibility: error of the counterfactual (lower
         is better), missing unless the explainer has a measure of it (``optimize="plausibility"``,
         ``search="thorough"`` or ``plausibility=``). probability: that of the decision on the counterfactual. rounds:
         steps of the walk.
+
+        With ``reference``, a :class:`nicecf.metrics.Reference` of the training data, also the measures of the paper's
+        experiments: ``l1_range``, ``l1_std``, ``l2_range``, ``l2_std``, ``ae_error``, ``im1`` and ``im2`` (where it
+        has labels) and ``nn5``. With ``model``, ``valid``: whether the model (by ``decision``), asked again about the
+        rows as they are handed out, says what the result says. With ``other_model``, ``valid_for_other``: 1 where that
+        model agrees with it, else 0.
         """
         counts = np.diff(self._steps.starts)
         rounds = np.zeros(len(self), dtype=np.intp)
@@ -216,9 +230,29 @@ class Counterfactuals:
                 "plausibility": self._errors,
                 "probability": self.probability,
                 "rounds": pd.arrays.IntegerArray(rounds.astype(np.int64), not_found),
+                **({} if reference is None else self._measured_against(reference)),
+                **({} if model is None else {"valid": self._holds_for(model, decision) == 1.0}),
+                **({} if other_model is None else {"valid_for_other": self._holds_for(other_model)}),
             },
             index=self._labels,
         )
+
+    def _measured_against(self, reference: measures.Reference) -> dict[str, Floats]:
+        measured = {
+            f"{norm}_{scale}": measures.proximity(self._X, self._table, reference, norm=norm, scale=scale)
+            for norm in ("l1", "l2")
+            for scale in ("range", "std")
+        }
+        measured["ae_error"] = measures.autoencoder_error(self._table, reference)
+        if reference.labels is not None:
+            before, after = self.predicted, self.predicted_after
+            measured["im1"] = measures.im1(self._table, reference, before=before, after=after)
+            measured["im2"] = measures.im2(self._table, reference, after=after)
+        return measured | {"nn5": measures.neighbor_distance(self._table, reference)}
+
+    def _holds_for(self, model: Any, decision: Any = None) -> Floats:
+        classes = None if hasattr(model, "classes_") else self.classes
+        return measures.holds_for(model, self._table, after=self.predicted_after, classes=classes, decision=decision)
 
     def pareto(self) -> Counterfactuals:
         """All counterfactuals of each row that nothing beats in changes, distance and plausibility together.
@@ -371,9 +405,16 @@ class Counterfactual:
         """The counterfactual as an array of one row."""
         return self._batch.to_numpy()
 
-    def metrics(self) -> pd.DataFrame:
-        """The line of this row in ``cfs.metrics()``."""
-        return self._batch.metrics()
+    def metrics(
+        self,
+        reference: measures.Reference | None = None,
+        *,
+        model: Any = None,
+        other_model: Any = None,
+        decision: Any = None,
+    ) -> pd.DataFrame:
+        """The line of this row in ``cfs.metrics(...)``."""
+        return self._batch.metrics(reference, model=model, other_model=other_model, decision=decision)
 
     def text(self) -> str:
         """The explanation in one sentence."""

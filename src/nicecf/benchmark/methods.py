@@ -1,0 +1,55 @@
+"""The explainers of an experiment, by the names that the command line knows them by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from nicecf import NICE, baselines
+from nicecf._extras import require
+from nicecf.explainer import Explainer
+
+METHODS: dict[str, Callable[..., Explainer]] = {
+    "nice-none": partial(NICE, optimize="none"),
+    "nice-spars": partial(NICE, optimize="sparsity"),
+    "nice-prox": partial(NICE, optimize="proximity"),
+    "nice-plaus": partial(NICE, optimize="plausibility"),
+    "nice-thorough": partial(NICE, optimize="balanced", search="thorough"),
+    "nice-thorough-spars": partial(NICE, optimize="sparsity", search="thorough"),
+    "nice-thorough-prox": partial(NICE, optimize="proximity", search="thorough"),
+    "nice-thorough-plaus": partial(NICE, optimize="plausibility", search="thorough"),
+    "wit": baselines.WIT,
+    "cbr": baselines.CBR,
+    "sedc": baselines.SEDC,
+    "dice": baselines.DiCE,
+    "cfproto": baselines.CFproto,
+    "geco": baselines.GeCo,
+    "growing-spheres": baselines.GrowingSpheres,
+}
+
+_NUMBERS_ONLY = ("growing-spheres",)
+
+
+def make(method: str, model: Any, *, categorical: list[int], seed: int, time_limit: float | None) -> Any:
+    """The explainer of that name, to be fitted; every one of them that draws random numbers draws them by the seed."""
+    explainer: Any = METHODS[method](model, categorical_features=categorical)
+    known = explainer.get_params(deep=False)
+    options: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
+    if "seconds_per_row" in known and time_limit is not None:
+        options["seconds_per_row"] = time_limit
+    return explainer.set_params(**options)
+
+
+def why_not(method: str, *, n_categorical: int) -> str | None:
+    """Why a method does not apply to a table; None where it does."""
+    if method in _NUMBERS_ONLY and n_categorical:
+        features = "1 feature is" if n_categorical == 1 else f"{n_categorical} features are"
+        return f"it takes numbers alone, and {features} categorical"
+    return None
+
+
+def check_installed(methods: Iterable[str]) -> None:
+    """ImportError, with what to install, for a method whose package is not there."""
+    if "dice" in methods:
+        require("dice_ml", extra="dice", needed_by="the method dice", package="dice-ml")

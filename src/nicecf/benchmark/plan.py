@@ -1,0 +1,100 @@
+"""What to run: datasets, models and methods, as a frozen value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from nicecf.benchmark import datasets
+from nicecf.benchmark.methods import METHODS, check_installed
+from nicecf.benchmark.models import MODELS, PROFILES
+from nicecf.exceptions import OptionError, did_you_mean, listed
+from nicecf.options import check_count, check_seconds, check_seed, choose
+
+
+DEFAULT_METHODS = (
+    "nice-none",
+    "nice-spars",
+    "nice-prox",
+    "nice-plaus",
+    "nice-thorough",
+    "wit",
+    "cbr",
+    "sedc",
+    "dice",
+    "cfproto",
+    "geco",
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment. What differs in `settings` is another one; datasets, models and methods may be added to one.
+
+    ``rows``: test rows explained for each dataset and model. ``alone``: how many of them are explained once more, one
+    by one, to measure what a single explanation takes. ``time_limit``: seconds for an explanation (a batch of n rows
+    has n times as much); what is not found by then counts as not found. ``data``: the folder with the datasets;
+    ``label``: the label column of datasets that are files.
+    """
+
+    datasets: tuple[str, ...]
+    models: tuple[str, ...] = tuple(MODELS)
+    methods: tuple[str, ...] = DEFAULT_METHODS
+    profile: str = "quick"
+    rows: int = 200
+    alone: int = 5
+    seed: int = 0
+    time_limit: float | None = None
+    data: str | None = None
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        choose("profile", self.profile, tuple(PROFILES))
+        _check_names("models", self.models, MODELS)
+        _check_names("methods", self.methods, METHODS)
+        if not self.datasets:
+            raise OptionError("datasets names nothing to run on; leave it out for the 40 of the paper.")
+        if len(set(self.datasets)) < len(self.datasets):
+            raise OptionError(f"datasets names one twice: {listed(self.datasets)}.")
+        check_count("rows", self.rows)
+        check_count("alone", self.alone, least=0)
+        check_seed(self.seed)
+        check_seconds("time_limit", self.time_limit)
+        check_installed(self.methods)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the datasets are called in the results."""
+        return tuple(map(self.name_of, self.datasets))
+
+    @staticmethod
+    def name_of(dataset: str) -> str:
+        """A dataset's name: itself, or that of its file."""
+        return datasets.ALIASES.get(dataset, re.sub(r"(\.csv|\.tsv|\.parquet)(\.gz)?$", "", Path(dataset).name))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What all results of one store have in common."""
+        return {key: asdict(self)[key] for key in ("profile", "rows", "alone", "seed", "time_limit")}
+
+
+def all_datasets() -> tuple[str, ...]:
+    """The 40 of the paper."""
+    return tuple(datasets.PAPER)
+
+
+def _check_names(option: str, names: Sequence[str], known: Iterable[str]) -> None:
+    known = tuple(known)
+    for name in names:
+        if name not in known:
+            raise OptionError(
+                f"{option} names {name!r}, which is not known; choose among {listed(known, limit=20)}."
+                f"{did_you_mean(name, known)}"
+            )
+    if not names:
+        raise OptionError(f"{option} names nothing; choose among {listed(known, limit=20)}.")
+    if len(set(names)) < len(names):
+        raise OptionError(f"{option} names one twice: {listed(names)}.")

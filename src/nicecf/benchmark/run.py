@@ -1,0 +1,394 @@
+"""Plan -> records: every dataset is split, both classifiers are trained, every method explains the same test rows.
+
+Whatever is written is never done again: a run that was killed goes on where it was. The same plan gives the same
+records in any order and number of processes, but for the timings and for what a time limit cuts off.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import os
+import platform
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import connection, parent_process
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import train_test_split
+from threadpoolctl import threadpool_limits
+
+from nicecf import metrics
+from nicecf._typing import Floats, Ints
+from nicecf.benchmark import methods, models
+from nicecf.benchmark.datasets import PAPER, Dataset, load
+from nicecf.benchmark.plan import Plan
+from nicecf.benchmark.store import MEASURES, Store
+from nicecf.exceptions import ExperimentError, SchemaError
+from nicecf.progress import Choice, check_choice, reporting
+from nicecf.result import Counterfactuals
+
+# Of the paper: a fifth of the rows is for testing, and at least this many.
+_TEST_SHARE, _LEAST_TEST_ROWS = 0.2, 200
+_OUT_OF_TIME = "time_budget was used up"
+_POLL_SECONDS = 0.5
+_PACKAGES = ("nicecf", "numpy", "scipy", "pandas", "scikit-learn", "threadpoolctl", "dice-ml", "pmlb")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: cells that are there now, and what failed, by name."""
+
+    n_done: int
+    n_cells: int
+    failures: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A dataset as float rows, split; ``rows`` are the test rows to explain."""
+
+    name: str
+    X_train: Floats
+    y_train: Ints
+    X_test: Floats
+    y_test: Ints
+    rows: Floats
+    categorical: list[int]
+
+
+def run(plan: Plan, folder: str | Path, *, jobs: int = 1, progress: Choice = None, command: str = "") -> Outcome:
+    """Do what of the plan is not yet done in the folder, and keep it there.
+
+    ``jobs``: datasets worked on at the same time, each in a process of its own (with 1, in this one). A cell that fails
+    is kept with its error and tried again by the next run; the others go on.
+    """
+    check_choice(progress)
+    store = Store.create(folder)
+    with store.alone():
+        store.check_settings(plan.settings)
+        _tell_about(store, plan, command)
+        wanted = {(name, model, method) for name in plan.names for model in plan.models for method in plan.methods}
+        todo = {name for name, _, _ in wanted - store.finished()}
+        waiting = [one for one, name in zip(plan.datasets, plan.names, strict=True) if name in todo]
+        with reporting(progress, len(wanted), verb="running", unit="cells") as report, threadpool_limits(1):
+
+            def watch() -> None:
+                report(len(wanted & store.finished()))
+
+            watch()
+            if jobs == 1:
+                for dataset in waiting:
+                    run_dataset(store, plan, dataset, watch)
+            else:
+                _in_processes(store, plan, sorted(waiting, key=_size, reverse=True), jobs, watch)
+        return _outcome(store, wanted)
+
+
+def run_dataset(store: Store, plan: Plan, dataset: str, watch: Callable[[], None] = lambda: None) -> None:
+    """All cells of one dataset that are not there yet; what fails is kept as failed."""
+    name = plan.name_of(dataset)
+    finished = store.finished()
+    todo = [
+        (model, method) for model in plan.models for method in plan.methods if (name, model, method) not in finished
+    ]
+    try:
+        problem = prepared(load(dataset, folder=plan.data, label=plan.label), plan)
+        store.write("datasets", _facts(problem, error=None))
+        trained = {model: _trained(store, plan, problem, model) for model in plan.models}
+    except ExperimentError:
+        raise
+    except Exception as error:
+        store.write("datasets", {"dataset": name, "error": _in_words(error)})
+        return
+    reference = metrics.Reference.of(
+        problem.X_train, problem.y_train, categorical_features=problem.categorical, random_state=plan.seed
+    )
+    for model, method in todo:
+        _stop_if_orphaned()
+        others = [trained[one] for one in plan.models if one != model]
+        cell = {"dataset": name, "model": model, "method": method, "status": "done", "error": None}
+        reason = methods.why_not(method, n_categorical=len(problem.categorical))
+        records: list[dict[str, Any]] = []
+        if reason is not None:
+            cell |= {"status": "does not apply", "error": reason}
+        else:
+            try:
+                figures, records = run_cell(
+                    problem, method, trained[model], others[0] if others else None, reference, plan
+                )
+                cell |= figures
+                records = [{"dataset": name, "model": model, "method": method, **record} for record in records]
+            except Exception as error:
+                cell |= {"status": "failed", "error": _in_words(error)}
+        store.write_cell(cell, records)
+        watch()
+
+
+def run_cell(
+    problem: Problem, method: str, model: Any, other: Any, reference: metrics.Reference, plan: Plan
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """One method on the rows of one dataset and model: what it took, and a record for each explanation."""
+    explainer = methods.make(method, model, categorical=problem.categorical, seed=plan.seed, time_limit=plan.time_limit)
+    start = process_time()
+    explainer.fit(problem.X_train, problem.y_train)
+    fit_seconds = process_time() - start
+    limit, n_rows = plan.time_limit, len(problem.rows)
+    start = process_time()
+    cfs = explainer.explain(problem.rows, time_budget=None if limit is None else limit * n_rows, progress=False)
+    seconds = process_time() - start
+    explain_one = partial(explainer.explain, time_budget=limit, progress=False)
+    alone = np.full(n_rows, np.nan)
+    alone[: plan.alone] = metrics.cpu_seconds(explain_one, problem.rows[: plan.alone])
+    figures = {
+        "fit_seconds": fit_seconds,
+        "seconds": seconds,
+        "model_calls": cfs.model_calls,
+        "model_rows": cfs.model_rows,
+    }
+    return figures, _records(cfs, n_rows, model, other, reference, seconds / n_rows, alone)
+
+
+def _records(
+    cfs: Counterfactuals,
+    n_rows: int,
+    model: Any,
+    other: Any,
+    reference: metrics.Reference,
+    seconds: float,
+    alone: Floats,
+) -> list[dict[str, Any]]:
+    """A record for each row; of several counterfactuals the best in each measure, as in the paper."""
+    measured = cfs.metrics(reference, model=model, other_model=other)
+    is_valid = measured["valid"].to_numpy(dtype=bool)
+    found = np.zeros(n_rows, dtype=bool)
+    np.logical_or.at(found, cfs.rows, is_valid)
+    best = {}
+    for name in MEASURES:
+        values = np.full(len(cfs), np.nan)
+        if name in measured:
+            values = measured[name].to_numpy(np.float64, na_value=np.nan)
+        values = np.where(is_valid, values, np.nan)
+        best[name] = metrics.best_by_row(values, cfs.rows, n_rows, highest=name == "valid_for_other")
+    reasons = dict(zip(cfs.rows.tolist(), cfs.reasons.tolist(), strict=True))
+    records = []
+    for row in range(n_rows):
+        reason = None if found[row] else reasons[row] or "the model, asked again, does not agree"
+        out_of_time = reason is not None and reason.startswith(_OUT_OF_TIME)
+        records.append(
+            {
+                "row": row,
+                "status": "found" if found[row] else "time limit" if out_of_time else "not found",
+                "reason": reason,
+                **{name: _number(values[row]) for name, values in best.items()},
+                "seconds": seconds,
+                "seconds_alone": _number(alone[row]),
+            }
+        )
+    return records
+
+
+def prepared(dataset: Dataset, plan: Plan) -> Problem:
+    """Split as in the paper: a fifth for testing (and at least 200 rows, or half of a small table), then a sample."""
+    n_rows = len(dataset.y)
+    n_test = max(math.ceil(_TEST_SHARE * n_rows), min(_LEAST_TEST_ROWS, n_rows // 2))
+    if plan.rows > n_test:
+        raise SchemaError(
+            f"{dataset.name} has {n_rows:,} rows, of which {n_test:,} are for testing: fewer than the {plan.rows:,} that "
+            f"are to be explained. Ask for at most {n_test:,} (--rows)."
+        )
+    smallest = int(np.bincount(dataset.y, minlength=2).min())
+    if smallest < 2:
+        raise SchemaError(
+            f"{dataset.name} has only {smallest} row of one class: it cannot be in both parts of a split."
+        )
+    values = as_floats(dataset)
+    train, test = train_test_split(np.arange(n_rows), test_size=n_test, random_state=plan.seed, stratify=dataset.y)
+    train, test = np.sort(train), np.sort(test)
+    rows = np.sort(np.random.default_rng(plan.seed).choice(test, size=plan.rows, replace=False))
+    names = list(dataset.X.columns)
+    return Problem(
+        dataset.name,
+        values[train],
+        dataset.y[train],
+        values[test],
+        dataset.y[test],
+        values[rows],
+        [names.index(one) for one in dataset.categorical],
+    )
+
+
+def as_floats(dataset: Dataset) -> Floats:
+    """The table as float rows: numbers as they are, text as codes in sorted order, missing as NaN."""
+    columns = []
+    for name in dataset.X.columns:
+        column = dataset.X[name]
+        if pd.api.types.is_numeric_dtype(column.dtype):
+            columns.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        else:
+            codes = pd.factorize(column.astype(object).map(str, na_action="ignore"), sort=True)[0].astype(np.float64)
+            columns.append(np.where(codes < 0, np.nan, codes))
+    return np.column_stack(columns)
+
+
+def _trained(store: Store, plan: Plan, problem: Problem, name: str) -> Any:
+    """The classifier; the parameters of an earlier run are not searched again."""
+    known = store.models()
+    known = known[(known["dataset"] == problem.name) & (known["model"] == name)]
+    parameters = json.loads(known["parameters"].iloc[0]) if len(known) else None
+    start = process_time()
+    model, parameters = models.train(
+        name,
+        problem.X_train,
+        problem.y_train,
+        problem.categorical,
+        profile=plan.profile,
+        seed=plan.seed,
+        parameters=parameters,
+    )
+    if not len(known):
+        line = {"auc": models.auc(model, problem.X_test, problem.y_test), "fit_seconds": process_time() - start}
+        store.write("models", {"dataset": problem.name, "model": name, "parameters": json.dumps(parameters), **line})
+    return model
+
+
+def _in_processes(store: Store, plan: Plan, waiting: Sequence[str], jobs: int, watch: Callable[[], None]) -> None:
+    """One process for each dataset, so many at a time; one that dies takes its own dataset along and no other."""
+    has_server = "forkserver" in multiprocessing.get_all_start_methods()
+    context: Any = multiprocessing.get_context("forkserver" if has_server else "spawn")
+    if has_server:
+        context.set_forkserver_preload([__name__])
+    queue = list(waiting)
+    running: dict[int, tuple[Any, Any, str]] = {}
+    try:
+        while queue or running:
+            while queue and len(running) < jobs:
+                dataset = queue.pop(0)
+                receiver, sender = context.Pipe(duplex=False)
+                process = context.Process(target=_work, args=(store.folder, plan, dataset, sender))
+                process.start()
+                sender.close()
+                running[process.sentinel] = (process, receiver, dataset)
+            for ended in connection.wait(list(running), timeout=_POLL_SECONDS):
+                process, receiver, dataset = running.pop(ended)
+                process.join()
+                _hear(store, plan.name_of(dataset), process.exitcode, receiver)
+            watch()
+    finally:
+        for process, _, _ in running.values():
+            process.terminate()
+        for process, _, _ in running.values():
+            process.join()
+
+
+def _work(folder: Path, plan: Plan, dataset: str, sender: Any) -> None:
+    try:
+        with threadpool_limits(1):
+            run_dataset(Store.open(folder), plan, dataset)
+    except ExperimentError as error:
+        sender.send(str(error))
+    except KeyboardInterrupt:
+        return
+
+
+def _hear(store: Store, name: str, exitcode: int, receiver: Any) -> None:
+    """What a process had to say at its end: that nothing can be written stops the run, its death stops its dataset."""
+    try:
+        raise ExperimentError(receiver.recv())
+    except EOFError:
+        pass
+    if exitcode:
+        how = f"signal {-exitcode}" if exitcode < 0 else f"code {exitcode}"
+        store.write(
+            "datasets",
+            {"dataset": name, "error": f"its process ended with {how} (out of memory?); the cells before are kept"},
+        )
+
+
+def _stop_if_orphaned() -> None:
+    """A process whose run was killed ends: the next run does the rest."""
+    parent = parent_process()
+    if parent is not None and not parent.is_alive():
+        sys.exit(0)
+
+
+def _outcome(store: Store, wanted: set[tuple[str, str, str]]) -> Outcome:
+    names = {name for name, _, _ in wanted}
+    failures = {name: error for name, error in _pairs(store.datasets(), ["dataset"]) if name in names}
+    failures |= {
+        " ".join(key): error for key, error in _pairs(store.cells(), ["dataset", "model", "method"]) if key in wanted
+    }
+    return Outcome(len(wanted & store.finished()), len(wanted), failures)
+
+
+def _pairs(frame: pd.DataFrame, key: list[str]) -> list[tuple[Any, str]]:
+    frame = frame[frame["error"].notna()]
+    if "status" in frame:
+        frame = frame[frame["status"] == "failed"]
+    keys = frame[key[0]] if len(key) == 1 else list(map(tuple, frame[key].to_numpy()))
+    return list(zip(keys, frame["error"], strict=True))
+
+
+def _facts(problem: Problem, *, error: str | None) -> dict[str, Any]:
+    n_features = problem.X_train.shape[1]
+    labels = np.concatenate([problem.y_train, problem.y_test])
+    return {
+        "dataset": problem.name,
+        "error": error,
+        "n_rows": len(labels),
+        "n_features": n_features,
+        "n_categorical": len(problem.categorical),
+        "n_numerical": n_features - len(problem.categorical),
+        "share_of_class_1": float(labels.mean()),
+        "n_training": len(problem.y_train),
+        "n_test": len(problem.y_test),
+    }
+
+
+def _tell_about(store: Store, plan: Plan, command: str) -> None:
+    commands = store.about().get("commands", [])
+    if command and command not in commands:
+        commands = [*commands, command]
+    store.tell(
+        commands=commands,
+        grid=models.PROFILES[plan.profile].words,
+        versions={"Python": platform.python_version()} | {name: _version(name) for name in _PACKAGES},
+        machine=f"{_processor()}, {os.cpu_count()} cores",
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _size(dataset: str) -> int:
+    """How much work a dataset is, roughly; unknown ones first."""
+    facts = PAPER.get(dataset)
+    return facts.instances * facts.features if facts is not None else sys.maxsize
+
+
+def _in_words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

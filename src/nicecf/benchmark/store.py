@@ -1,0 +1,226 @@
+"""Where the results of an experiment are kept: one SQLite file in a folder, a line per explanation.
+
+A cell (dataset x model x method) is written in one transaction, so a process that is killed leaves whole cells or
+nothing, and processes that write at the same time wait for each other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nicecf.exceptions import ExperimentError, OptionError
+
+FILE = "results.sqlite"
+_LOCK = "running.sqlite"
+# "nice" in ASCII, and the number of this layout: what tells our file from any other.
+_APPLICATION, _FORMAT = 0x6E696365, 1
+_PATIENCE = 120.0
+
+MEASURES = ("sparsity", "l1_range", "l1_std", "l2_range", "l2_std", "ae_error", "im1", "im2", "nn5", "valid_for_other")
+TIMINGS = ("seconds", "seconds_alone")
+_TABLES = f"""
+CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE datasets (
+    dataset TEXT PRIMARY KEY, error TEXT, n_rows INTEGER, n_features INTEGER, n_categorical INTEGER,
+    n_numerical INTEGER, share_of_class_1 REAL, n_training INTEGER, n_test INTEGER);
+CREATE TABLE models (
+    dataset TEXT, model TEXT, parameters TEXT, auc REAL, fit_seconds REAL, PRIMARY KEY (dataset, model));
+CREATE TABLE cells (
+    dataset TEXT, model TEXT, method TEXT, status TEXT NOT NULL, error TEXT, fit_seconds REAL, seconds REAL,
+    model_calls INTEGER, model_rows INTEGER, PRIMARY KEY (dataset, model, method));
+CREATE TABLE records (
+    dataset TEXT, model TEXT, method TEXT, row INTEGER, status TEXT NOT NULL, reason TEXT,
+    {", ".join(f"{name} REAL" for name in (*MEASURES, *TIMINGS))}, PRIMARY KEY (dataset, model, method, row));
+"""
+
+
+@dataclass(frozen=True)
+class Store:
+    """The results in a folder; made by :meth:`open` or :meth:`create`."""
+
+    folder: Path
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Store:
+        """The results that are there; ExperimentError where there are none."""
+        path = Path(folder) / FILE
+        if not path.is_file():
+            raise ExperimentError(
+                f"{folder} holds no results: there is no file {FILE}. Pass the folder that `nicecf benchmark run --out` "
+                "was given."
+            )
+        _check_ours(path)
+        return cls(Path(folder))
+
+    @classmethod
+    def create(cls, folder: str | Path) -> Store:
+        """The store in a folder, made if it is new; a folder with other files in it is refused."""
+        folder = Path(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            others = sorted(one.name for one in folder.iterdir())
+        except OSError as error:
+            raise ExperimentError(
+                f"results cannot be kept in {folder}: {error.strerror}. Pass another folder."
+            ) from error
+        if FILE in others:
+            _check_ours(folder / FILE)
+        elif set(others) - {_LOCK, FILE + "-journal"}:
+            raise ExperimentError(
+                f"{folder} is not empty and holds no results of nicecf ({others[0]!r} is there): nothing was written. "
+                "Pass a new folder, or that of an earlier run."
+            )
+        if not os.access(folder, os.W_OK):
+            raise ExperimentError(f"results cannot be kept in {folder}: it may not be written to. Pass another folder.")
+        store = cls(folder)
+        with store.writing() as connection:
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'records'").fetchone():
+                for statement in _TABLES.strip().split(";"):
+                    if statement.strip():
+                        connection.execute(statement)
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {_FORMAT}")
+        return store
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other runs out of this folder; the system lets go of it when the process ends, however it ends."""
+        with closing(sqlite3.connect(self.folder / _LOCK, timeout=0.0, isolation_level=None)) as connection:
+            try:
+                connection.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                raise ExperimentError(
+                    f"another run is at work in {self.folder}. Wait for it to end, or pass another folder."
+                ) from error
+            yield
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: all of it is kept, or nothing."""
+        try:
+            with closing(self._connect()) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+        except sqlite3.Error as error:
+            raise ExperimentError(
+                f"the results in {self.folder} cannot be written: {error}. What was written before is safe; make room "
+                "or mend the folder, and run the same command again: it goes on from there."
+            ) from error
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(self.folder / FILE, timeout=_PATIENCE, isolation_level=None)
+
+    def tell(self, **facts: Any) -> None:
+        """Keep something about the run."""
+        with self.writing() as connection:
+            for key, value in facts.items():
+                connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, json.dumps(value)))
+
+    def about(self) -> dict[str, Any]:
+        """What is known about the run."""
+        return {key: json.loads(value) for key, value in self._read("SELECT key, value FROM about ORDER BY key")}
+
+    def check_settings(self, settings: Mapping[str, Any]) -> None:
+        """OptionError where the store holds an experiment with other settings."""
+        about = self.about()
+        for key, value in settings.items():
+            if key in about and about[key] != value:
+                raise OptionError(
+                    f"{self.folder} holds a run with {key}={about[key]!r}, but this one has {key}={value!r}. Their results "
+                    "cannot stand side by side: pass another folder, or the same settings."
+                )
+        self.tell(**settings)
+
+    def write(self, table: str, line: Mapping[str, Any]) -> None:
+        """One line of a table, in place of an earlier one with the same key."""
+        with self.writing() as connection:
+            _insert(connection, table, [line])
+
+    def write_cell(self, cell: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> None:
+        """A cell with all its explanations, in place of an earlier attempt at it."""
+        with self.writing() as connection:
+            key = (cell["dataset"], cell["model"], cell["method"])
+            connection.execute("DELETE FROM records WHERE dataset = ? AND model = ? AND method = ?", key)
+            _insert(connection, "cells", [cell])
+            _insert(connection, "records", records)
+
+    def cells(self) -> pd.DataFrame:
+        """Datasets x models x methods."""
+        return self._frame("cells", "dataset, model, method")
+
+    def records(self) -> pd.DataFrame:
+        """Explanations."""
+        return self._frame("records", "dataset, model, method, row")
+
+    def models(self) -> pd.DataFrame:
+        """Trained classifiers."""
+        return self._frame("models", "dataset, model")
+
+    def datasets(self) -> pd.DataFrame:
+        """Tables; ``error`` where one could not be used."""
+        return self._frame("datasets", "dataset")
+
+    def finished(self) -> set[tuple[str, str, str]]:
+        """The cells that need no more work."""
+        done = self._read("SELECT dataset, model, method FROM cells WHERE status != 'failed'")
+        return {(dataset, model, method) for dataset, model, method in done}
+
+    def _frame(self, table: str, order: str) -> pd.DataFrame:
+        with self._reading() as connection:
+            return pd.read_sql_query(f"SELECT * FROM {table} ORDER BY {order}", connection)
+
+    def _read(self, query: str) -> list[Any]:
+        with self._reading() as connection:
+            return connection.execute(query).fetchall()
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(self._connect()) as connection:
+                yield connection
+        except (sqlite3.Error, pd.errors.DatabaseError) as error:
+            raise ExperimentError(f"the results in {self.folder} cannot be read: {error}.") from error
+
+
+def _insert(connection: sqlite3.Connection, table: str, lines: Sequence[Mapping[str, Any]]) -> None:
+    if lines:
+        names = list(lines[0])
+        places = ", ".join("?" for _ in names)
+        connection.executemany(
+            f"INSERT OR REPLACE INTO {table} ({', '.join(names)}) VALUES ({places})",
+            [tuple(line[name] for name in names) for line in lines],
+        )
+
+
+def _check_ours(path: Path) -> None:
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=_PATIENCE)) as connection:
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            is_empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    except sqlite3.Error as error:
+        raise ExperimentError(f"{path} is damaged, or not a file of results: {error}. Pass another folder.") from error
+    if is_empty:
+        return
+    if application != _APPLICATION:
+        raise ExperimentError(f"{path} is an SQLite file of another program: nothing was written. Pass another folder.")
+    if version != _FORMAT:
+        raise ExperimentError(
+            f"{path} has format {version}, and this nicecf knows format {_FORMAT} alone. Use the version of nicecf that "
+            "made it, or pass another folder."
+        )

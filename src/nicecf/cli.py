@@ -1,0 +1,93 @@
+"""The command ``nicecf``: parse, call, print; no logic that the library lacks."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+
+from nicecf.exceptions import NicecfError, OptionError
+
+# What a shell script may rely on: 0 done, 1 done in part or not at all, 2 asked for wrongly.
+_DONE, _FAILED, _MISUSED = 0, 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code, and prints what is wrong in one line."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = _parser().parse_args(given)
+    options.command_line = shlex.join(["nicecf", *given])
+    try:
+        code: int = options.run(options)
+        return code
+    except (NicecfError, ImportError) as error:
+        print(f"nicecf: {error}", file=sys.stderr)
+        return _MISUSED if isinstance(error, OptionError) else _FAILED
+    except KeyboardInterrupt:
+        print("nicecf: stopped; what was finished is kept.", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="nicecf", description="Counterfactual explanations for tabular classifiers.")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    benchmark = commands.add_parser("benchmark", help="the experiments of the paper, on its data or on your own")
+    actions = benchmark.add_subparsers(required=True, metavar="action")
+    _add_run(actions.add_parser("run", help="explain test rows by many methods and keep a record of each explanation"))
+    _add_report(actions.add_parser("report", help="statistics, tables and figures of what was run"))
+    return parser
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_run)
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder for the results; one of before goes on")
+    parser.add_argument("--profile", default="quick", help="quick: a small part of the grid search; paper: all of it")
+    parser.add_argument("--data", metavar="DIR", help="folder with the datasets (default: the variable NICECF_DATA)")
+    parser.add_argument("--datasets", nargs="+", metavar="NAME", help="names, or CSV/Parquet files (default: the 40)")
+    parser.add_argument("--label", metavar="COLUMN", help="label column of files (default: target)")
+    parser.add_argument("--models", nargs="+", default=["rf", "ann"], metavar="NAME", help="rf, ann")
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help="default: the ten of the paper and nice-thorough")
+    parser.add_argument("--rows", type=int, default=200, help="test rows explained (default: 200)")
+    parser.add_argument("--alone", type=int, default=5, help="of these, rows timed one by one (default: 5)")
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for an explanation; then: not found")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="datasets worked on at the same time (default: 1)")
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_report)
+    parser.add_argument("folder", metavar="DIR", help="what --out of the run was")
+    parser.add_argument("--out", metavar="DIR", help="folder for the report (default: DIR/report)")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from nicecf.benchmark import plan as plans
+    from nicecf.benchmark.run import run
+
+    plan = plans.Plan(
+        datasets=tuple(options.datasets or plans.all_datasets()),
+        models=tuple(options.models),
+        methods=tuple(options.methods or plans.DEFAULT_METHODS),
+        profile=options.profile,
+        rows=options.rows,
+        alone=options.alone,
+        seed=options.seed,
+        time_limit=options.time_limit,
+        data=options.data or os.environ.get("NICECF_DATA"),
+        label=options.label,
+    )
+    outcome = run(plan, options.out, jobs=options.jobs, command=options.command_line)
+    print(f"{outcome.n_done:,} of {outcome.n_cells:,} cells are done. For the report: nicecf benchmark report {options.out}")
+    for name, error in outcome.failures.items():
+        print(f"failed: {name}: {error}", file=sys.stderr)
+    return _FAILED if outcome.failures else _DONE
+
+
+def _report(options: argparse.Namespace) -> int:
+    raise NotImplementedError(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
