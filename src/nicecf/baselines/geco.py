@@ -183,7 +183,7 @@ class _Evolution:
         line, group = np.nonzero((self.space.by_group(candidates) < 0) & (draws.n_rows > 0))
         line, group = np.repeat(line, n_samples), np.repeat(group, n_samples)
         added = draws.of_groups(group)
-        return np.unique(np.sort(np.column_stack([candidates[line], added]), axis=1), axis=0)
+        return distinct([np.sort(np.column_stack([candidates[line], added]), axis=1)], self.space.none)
 
     def _crossed(self, candidates: Ints, random: np.random.Generator) -> Ints:
         """The fittest of each set of groups with that of each other set; where both have a change, either one's."""

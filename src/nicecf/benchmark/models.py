@@ -12,16 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.impute import SimpleImputer
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
+from sklearn.pipeline import Pipeline
 
 from nicecf._typing import Floats, Ints
 from nicecf.exceptions import SchemaError
@@ -59,6 +56,45 @@ PROFILES = {
 }
 
 
+class Encoder(TransformerMixin, BaseEstimator):
+    """One-hot categories, numbers scaled to [-1, 1]; a missing number is the median and switches on an input.
+
+    A category that training never saw switches on none. Does what scikit-learn's OneHotEncoder, MinMaxScaler and
+    SimpleImputer do behind a ColumnTransformer, without sorting every column anew for each call: most of what a method
+    asks of a model are such calls.
+    """
+
+    def __init__(self, categorical: tuple[int, ...] = ()) -> None:
+        self.categorical = categorical
+
+    def fit(self, X: Floats, y: Any = None) -> Encoder:
+        """Learn categories, ranges and medians."""
+        self.levels_ = {j: np.unique(X[:, j]) for j in self.categorical}  # NaN, where there is one, comes last
+        self.numeric_ = [j for j in range(X.shape[1]) if j not in self.levels_]
+        numbers = X[:, self.numeric_]
+        self.low_ = np.nanmin(numbers, axis=0)
+        spread = np.nanmax(numbers, axis=0) - self.low_
+        self.half_ = np.where(spread > 0, spread, 1.0) / 2.0
+        self.median_ = np.nanmedian(numbers, axis=0)
+        self.has_gaps_ = np.isnan(numbers).any(axis=0)
+        return self
+
+    def transform(self, X: Floats) -> Floats:
+        """The inputs of the classifier."""
+        blocks = []
+        for j, levels in self.levels_.items():
+            column = X[:, j, None]
+            block = column == levels
+            if np.isnan(levels[-1]):
+                block[:, -1] = np.isnan(column[:, 0])
+            blocks.append(block)
+        numbers = X[:, self.numeric_]
+        is_missing = np.isnan(numbers)
+        numbers = np.where(is_missing, self.median_, numbers)
+        blocks += [(numbers - self.low_) / self.half_ - 1.0, is_missing[:, self.has_gaps_]]
+        return np.concatenate(blocks, axis=1, dtype=np.float64)
+
+
 def candidates(name: str, profile: str, n_inputs: int) -> list[dict[str, Any]]:
     """The grid: what the classifier is given besides the appendix's fixed settings.
 
@@ -83,24 +119,13 @@ def train(
     parameters: dict[str, Any] | None = None,
 ) -> tuple[Pipeline, dict[str, Any]]:
     """The classifier trained on all rows with the best of the grid, or with ``parameters`` known from before."""
-    encoder = encoder_of(X, categorical)
+    encoder = Encoder(tuple(categorical))
     if parameters is None:
         n_inputs = clone(encoder).fit_transform(X).shape[1]
         grid = candidates(name, profile, n_inputs)
         sample = _sample(y, PROFILES[profile].most_rows, seed)
         parameters = _best(name, encoder, grid, X[sample], y[sample], seed)
     return _fitted(name, encoder, parameters, X, y, seed), parameters
-
-
-def encoder_of(X: Floats, categorical: list[int]) -> ColumnTransformer:
-    """One-hot categories and numbers in [-1, 1]; to be fitted."""
-    numeric = [j for j in range(X.shape[1]) if j not in categorical]
-    scale: Any = MinMaxScaler((-1, 1))
-    if np.isnan(X[:, numeric]).any():
-        scale = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), scale)
-    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    parts = [("categories", one_hot, categorical), ("numbers", scale, numeric)]
-    return ColumnTransformer([part for part in parts if part[2]])
 
 
 def auc(model: Any, X: Floats, y: Ints) -> float:

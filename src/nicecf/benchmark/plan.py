@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import Any
 
 from nicecf.benchmark import datasets
@@ -13,7 +12,6 @@ from nicecf.benchmark.methods import METHODS, check_installed
 from nicecf.benchmark.models import MODELS, PROFILES
 from nicecf.exceptions import OptionError, did_you_mean, listed
 from nicecf.options import check_count, check_seconds, check_seed, choose
-
 
 DEFAULT_METHODS = (
     "nice-none",
@@ -57,23 +55,25 @@ class Plan:
         _check_names("methods", self.methods, METHODS)
         if not self.datasets:
             raise OptionError("datasets names nothing to run on; leave it out for the 40 of the paper.")
-        if len(set(self.datasets)) < len(self.datasets):
-            raise OptionError(f"datasets names one twice: {listed(self.datasets)}.")
+        if len(set(self.names)) < len(self.names):
+            raise OptionError(f"datasets names one twice, or two of one name: {listed(self.names, limit=40)}.")
+        own = [one for one, name in zip(self.datasets, self.names, strict=True) if name in datasets.PAPER]
+        if clash := [one for one in own if datasets.is_path(one)]:
+            raise OptionError(
+                f"{clash[0]!r} has the name of a dataset of the paper and would be taken for it. Rename the file."
+            )
+        if self.label is not None and not any(map(datasets.is_path, self.datasets)):
+            raise OptionError(f"label={self.label!r} is for datasets that are files, and there is none.")
         check_count("rows", self.rows)
         check_count("alone", self.alone, least=0)
         check_seed(self.seed)
         check_seconds("time_limit", self.time_limit)
         check_installed(self.methods)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """What the datasets are called in the results."""
-        return tuple(map(self.name_of, self.datasets))
-
-    @staticmethod
-    def name_of(dataset: str) -> str:
-        """A dataset's name: itself, or that of its file."""
-        return datasets.ALIASES.get(dataset, re.sub(r"(\.csv|\.tsv|\.parquet)(\.gz)?$", "", Path(dataset).name))
+        return tuple(datasets.name_of(one, folder=self.data) for one in self.datasets)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 from nicecf import metrics
 from nicecf._typing import Floats, Ints
 from nicecf.benchmark import methods, models
-from nicecf.benchmark.datasets import PAPER, Dataset, load
+from nicecf.benchmark.datasets import PAPER, Dataset, is_path, load, name_of
 from nicecf.benchmark.plan import Plan
 from nicecf.benchmark.store import MEASURES, Store
 from nicecf.exceptions import ExperimentError, SchemaError
@@ -95,13 +95,13 @@ def run(plan: Plan, folder: str | Path, *, jobs: int = 1, progress: Choice = Non
 
 def run_dataset(store: Store, plan: Plan, dataset: str, watch: Callable[[], None] = lambda: None) -> None:
     """All cells of one dataset that are not there yet; what fails is kept as failed."""
-    name = plan.name_of(dataset)
+    name = name_of(dataset, folder=plan.data)
     finished = store.finished()
     todo = [
         (model, method) for model in plan.models for method in plan.methods if (name, model, method) not in finished
     ]
     try:
-        problem = prepared(load(dataset, folder=plan.data, label=plan.label), plan)
+        problem = prepared(load(dataset, folder=plan.data, label=plan.label if is_path(dataset) else None), plan)
         store.write("datasets", _facts(problem, error=None))
         trained = {model: _trained(store, plan, problem, model) for model in plan.models}
     except ExperimentError:
@@ -179,6 +179,7 @@ def _records(
         values = np.where(is_valid, values, np.nan)
         best[name] = metrics.best_by_row(values, cfs.rows, n_rows, highest=name == "valid_for_other")
     reasons = dict(zip(cfs.rows.tolist(), cfs.reasons.tolist(), strict=True))
+    predicted = dict(zip(cfs.rows.tolist(), cfs.predicted.tolist(), strict=True))
     records = []
     for row in range(n_rows):
         reason = None if found[row] else reasons[row] or "the model, asked again, does not agree"
@@ -186,6 +187,7 @@ def _records(
         records.append(
             {
                 "row": row,
+                "predicted": int(predicted[row]),
                 "status": "found" if found[row] else "time limit" if out_of_time else "not found",
                 "reason": reason,
                 **{name: _number(values[row]) for name, values in best.items()},
@@ -202,14 +204,12 @@ def prepared(dataset: Dataset, plan: Plan) -> Problem:
     n_test = max(math.ceil(_TEST_SHARE * n_rows), min(_LEAST_TEST_ROWS, n_rows // 2))
     if plan.rows > n_test:
         raise SchemaError(
-            f"{dataset.name} has {n_rows:,} rows, of which {n_test:,} are for testing: fewer than the {plan.rows:,} that "
-            f"are to be explained. Ask for at most {n_test:,} (--rows)."
+            f"{dataset.name} has {n_rows:,} rows, of which {n_test:,} are for testing: fewer than the {plan.rows:,} "
+            f"that are to be explained. Ask for at most {n_test:,} (--rows)."
         )
     smallest = int(np.bincount(dataset.y, minlength=2).min())
     if smallest < 2:
-        raise SchemaError(
-            f"{dataset.name} has only {smallest} row of one class: it cannot be in both parts of a split."
-        )
+        raise SchemaError(f"{dataset.name} has only one row of a class: it cannot be in both parts of a split.")
     values = as_floats(dataset)
     train, test = train_test_split(np.arange(n_rows), test_size=n_test, random_state=plan.seed, stratify=dataset.y)
     train, test = np.sort(train), np.sort(test)
@@ -267,7 +267,7 @@ def _in_processes(store: Store, plan: Plan, waiting: Sequence[str], jobs: int, w
     if has_server:
         context.set_forkserver_preload([__name__])
     queue = list(waiting)
-    running: dict[int, tuple[Any, Any, str]] = {}
+    running: dict[Any, tuple[Any, Any, str]] = {}
     try:
         while queue or running:
             while queue and len(running) < jobs:
@@ -280,7 +280,7 @@ def _in_processes(store: Store, plan: Plan, waiting: Sequence[str], jobs: int, w
             for ended in connection.wait(list(running), timeout=_POLL_SECONDS):
                 process, receiver, dataset = running.pop(ended)
                 process.join()
-                _hear(store, plan.name_of(dataset), process.exitcode, receiver)
+                _hear(store, name_of(dataset, folder=plan.data), process.exitcode, receiver)
             watch()
     finally:
         for process, _, _ in running.values():

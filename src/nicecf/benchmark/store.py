@@ -38,7 +38,7 @@ CREATE TABLE cells (
     dataset TEXT, model TEXT, method TEXT, status TEXT NOT NULL, error TEXT, fit_seconds REAL, seconds REAL,
     model_calls INTEGER, model_rows INTEGER, PRIMARY KEY (dataset, model, method));
 CREATE TABLE records (
-    dataset TEXT, model TEXT, method TEXT, row INTEGER, status TEXT NOT NULL, reason TEXT,
+    dataset TEXT, model TEXT, method TEXT, row INTEGER, predicted INTEGER, status TEXT NOT NULL, reason TEXT,
     {", ".join(f"{name} REAL" for name in (*MEASURES, *TIMINGS))}, PRIMARY KEY (dataset, model, method, row));
 """
 

@@ -1,0 +1,76 @@
+"""Claims as values: what is said, where, and a check that reads it off the findings of a run, or of the paper."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from nicecf.benchmark.checks import Check, Seen
+from nicecf.benchmark.document import joined
+from nicecf.benchmark.findings import Findings, NotMeasuredError
+from nicecf.benchmark.names import PAPER_METHODS, pretty
+from nicecf.benchmark.results import model_name
+
+Kind: TypeAlias = Literal["holds", "holds in part", "does not hold here", "cannot be said"]
+# The place of a model's name for a claim that is about both of them at once.
+BOTH = "ANN and RF"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that the findings of a comparison confirm or not.
+
+    ``needs``: the methods without which nothing can be said. ``against_all``: it is about every other method, too.
+    """
+
+    text: str
+    where: str
+    check: Check
+    needs: tuple[str, ...] = ()
+    models: tuple[str, ...] = ("ann", "rf")
+    against_all: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a claim comes to: in a word, with a remark on what it rests on, and the figures."""
+
+    kind: Kind
+    remark: str = ""
+    figures: str = ""
+
+    def __str__(self) -> str:
+        """``holds (for ANN; RF was not run)``."""
+        return f"{self.kind} ({self.remark})" if self.remark else self.kind
+
+
+def judge(claim: Claim, findings: Findings) -> Verdict:
+    """Check a claim for each classifier that it is about, and say what that comes to."""
+    seen: dict[str, Seen] = {}
+    reasons: dict[str, str] = {}
+    for model in claim.models:
+        try:
+            seen[model] = _checked(claim, findings, model)
+        except NotMeasuredError as error:
+            reasons[model] = str(error)
+    if not seen:
+        return Verdict("cannot be said", joined(list(dict.fromkeys(reasons.values()))))
+    figures = "; ".join(f"{model_name(model)}: {one.figures}" for model, one in seen.items())
+    yes = [model_name(model) for model, one in seen.items() if one.holds]
+    no = [model_name(model) for model, one in seen.items() if not one.holds]
+    if yes and no:
+        return Verdict("holds in part", f"{joined(yes)} yes, {joined(no)} no", figures)
+    remarks = [f"for {joined(yes or no)}; {joined(list(reasons.values()))}"] if reasons else []
+    absent = [method for method in PAPER_METHODS if method not in findings.methods]
+    if yes and claim.against_all and absent:
+        remarks.append(f"among the methods run; {joined([pretty(one) for one in absent])} not")
+    return Verdict("holds" if yes else "does not hold here", "; ".join(remarks), figures)
+
+
+def _checked(claim: Claim, findings: Findings, model: str) -> Seen:
+    absent = [pretty(method) for method in claim.needs if method not in findings.methods]
+    if absent:
+        raise NotMeasuredError(f"{joined(absent)} {'was' if len(absent) == 1 else 'were'} not run")
+    for one in ("ann", "rf") if model == BOTH else (model,):
+        findings.model(one)
+    return claim.check(findings, model)

@@ -1,0 +1,216 @@
+"""The tables that compare methods, laid out as the paper's: below each figure the paper's own, and the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from nicecf.benchmark import paper
+from nicecf.benchmark.checks import head_to_head
+from nicecf.benchmark.document import Cell, Row, Table, factor, joined, line, number
+from nicecf.benchmark.findings import (
+    PLAUSIBILITIES,
+    PROXIMITIES,
+    ModelFindings,
+    NotMeasuredError,
+    Numbers,
+    Ranking,
+    label,
+)
+from nicecf.benchmark.names import NICE_VARIANTS, PAPER_METHODS, PROPERTIES, pretty
+from nicecf.benchmark.results import Comparison, Results, model_name
+from nicecf.benchmark.tables import method_head
+
+_MAIN_RANKS = {
+    "time": "Time rank",
+    "sparsity": "Spars. rank",
+    PROPERTIES["proximity"]: "Prox. rank",
+    PROPERTIES["plausibility"]: "Plaus. rank",
+}
+_DETAIL_RANKS = {metric: f"Prox.: {label(metric)} rank" for metric in PROXIMITIES} | {
+    metric: f"Plaus.: {label(metric)} rank" for metric in PLAUSIBILITIES
+}
+_BOLD = "Bold: the best average rank and those that do not differ from it significantly (5 %)."
+_SMALLEST_P = 1e-300
+
+
+def main_results(comparison: Comparison, model: str, *, is_timed_alone: bool, beside_paper: bool) -> Table:
+    """Tables 5 and 6: coverage, time and the ranks by the main properties."""
+    one = comparison.findings.models[model]
+    theirs = paper.FINDINGS.models.get(model) if beside_paper else None
+    methods = comparison.methods
+    rows = _lines("Coverage (%)", one.coverage, theirs.coverage if theirs else None, methods, 1)
+    time = "CPU time (ms)" if is_timed_alone else "CPU time (ms, share of the batch)"
+    rows += _lines(time, one.ms, theirs.ms if theirs else None, methods, 1, is_ratio=True)
+    if is_timed_alone:
+        rows += _lines("CPU time in the batch (ms)", one.ms_in_batch, None, methods, 2)
+    rows += _rank_lines(one, theirs, methods, _MAIN_RANKS)
+    title = f"Comparison of {len(methods)} methods based on the {model_name(model)} classifier{_scope(comparison)}"
+    note = " ".join([_BOLD, tests(one, _MAIN_RANKS), _fewer(methods) if beside_paper else ""]).strip()
+    return Table(f"main_{comparison.name}_{model}", title, method_head(methods), tuple(rows), note)
+
+
+def alternative_metrics(comparison: Comparison, model: str, *, beside_paper: bool) -> Table:
+    """Tables 7 and 8: ranks by the other metrics of proximity and plausibility, and cross-model robustness."""
+    one = comparison.findings.models[model]
+    theirs = paper.FINDINGS.models.get(model) if beside_paper else None
+    methods = comparison.methods
+    rows = _rank_lines(one, theirs, methods, _DETAIL_RANKS)
+    known = {method: value for method, value in one.robustness.items() if not np.isnan(value)}
+    best = {method for method, value in known.items() if value == max(known.values())}
+    rows += _lines("CM robustness (%)", one.robustness, theirs.robustness if theirs else None, methods, 1, bold=best)
+    title = f"Average ranks by other metrics, based on the {model_name(model)} classifier{_scope(comparison)}"
+    note = (
+        f"{_BOLD} {tests(one, _DETAIL_RANKS)} CM robustness: the share of the counterfactuals found that the other "
+        f"classifier accepts, too; its best value is bold. {_fewer(methods) if beside_paper else ''}"
+    )
+    return Table(f"metrics_{comparison.name}_{model}", title, method_head(methods), tuple(rows), note.strip())
+
+
+def _scope(comparison: Comparison) -> str:
+    if not comparison.extra:
+        return ""
+    return f", where {joined([pretty(method) for method in comparison.extra])} {_was(comparison.extra)} run"
+
+
+def _was(names: Sequence[str]) -> str:
+    return "was" if len(names) == 1 else "were"
+
+
+def _lines(
+    name: str,
+    ours: Numbers,
+    theirs: Numbers | None,
+    methods: Sequence[str],
+    digits: int,
+    *,
+    is_ratio: bool = False,
+    bold: Iterable[str] = (),
+) -> list[Row]:
+    """A figure of each method; below it the paper's, and how ours differs."""
+    bold = set(bold)
+    rows = [line(name, [number(ours.get(one, np.nan), digits, is_bold=one in bold) for one in methods])]
+    if theirs is None:
+        return rows
+    printed = [theirs.get(one, np.nan) for one in methods]
+    rows.append(line("paper", [number(value, digits) for value in printed], of=name))
+    pairs = [(ours.get(one, np.nan), value) for one, value in zip(methods, printed, strict=True)]
+    if is_ratio:
+        return [*rows, line("here / paper", [factor(value / other) for value, other in pairs], of=name)]
+    return [*rows, line("difference", [number(value - other, digits, sign=True) for value, other in pairs], of=name)]
+
+
+def _rank_lines(
+    one: ModelFindings, theirs: ModelFindings | None, methods: Sequence[str], metrics: Mapping[str, str]
+) -> list[Row]:
+    rows: list[Row] = []
+    for metric, name in metrics.items():
+        if metric not in one.ranks:
+            continue
+        ranking = one.ranks[metric]
+        printed = theirs.ranks[metric].averages if theirs else None
+        rows += _lines(name, ranking.averages, printed, methods, 2, bold=ranking.best)
+        if printed and len(methods) < len(PAPER_METHODS):
+            rows.append(line("order, here / paper", _orders(ranking.averages, printed, methods), of=name))
+    return rows
+
+
+def _orders(ours: Numbers, theirs: Numbers, methods: Sequence[str]) -> list[Cell]:
+    """The place of each method among these, here and in the paper."""
+    places = []
+    for method in methods:
+        here, there = (1 + sum(those[one] < those[method] for one in methods) for those in (ours, theirs))
+        places.append(Cell(f"{here} / {there}"))
+    return places
+
+
+def _fewer(methods: Sequence[str]) -> str:
+    absent = [pretty(method) for method in PAPER_METHODS if method not in methods]
+    if not absent:
+        return ""
+    return (
+        f"The paper ranked ten methods, here are {len(methods)} ({joined(absent)} {_was(absent)} not run, or not "
+        "everywhere), so ranks are lower here: compare the order, not the difference."
+    )
+
+
+def tests(one: ModelFindings, metrics: Iterable[str]) -> str:
+    """The Friedman tests behind a table, in words."""
+    parts = []
+    for metric in metrics:
+        if (ranking := one.ranks.get(metric)) is not None:
+            parts.append(f"{label(metric)}: {_test(ranking)}")
+    k = len(one.coverage)
+    return f"Friedman test and Nemenyi's critical difference (CD), k = {k} methods. {'; '.join(_shortened(parts))}."
+
+
+def _test(ranking: Ranking) -> str:
+    size = f"N = {ranking.n_observations:,}, CD = {ranking.critical_difference:.3f}"
+    if ranking.friedman is None or np.isnan(ranking.friedman.statistic):
+        return f"{size}, no test with so few"
+    p = ranking.friedman.p_value
+    told = "" if ranking.is_told_apart else ": no significant differences, so nothing is bold"
+    p_text = f"p < {_SMALLEST_P:g}" if p < _SMALLEST_P else f"p = {p:.2g}"
+    return f"{size}, χ² = {ranking.friedman.statistic:,.1f}, {p_text}{told}"
+
+
+def _shortened(parts: list[str]) -> list[str]:
+    """Without N and CD where they are those of the part before."""
+    shorter, before = [], ""
+    for part in parts:
+        name, _, test = part.partition(": ")
+        size = ", ".join(test.split(", ")[:2])
+        shorter.append(f"{name}: {test.removeprefix(size + ', ')}" if size == before else part)
+        before = size
+    return shorter
+
+
+def correlations(results: Results, metrics: Sequence[str], name: str, title: str) -> Table:
+    """Tables 9 and 10: below the diagonal the ANN, above it the RF."""
+    ours, theirs = results.of_paper.findings.models, paper.FINDINGS.models
+
+    def value(models: Mapping[str, ModelFindings], i: int, j: int) -> float:
+        model = "ann" if j < i else "rf"
+        try:
+            return np.nan if i == j else models[model].correlation(metrics[i], metrics[j])
+        except (KeyError, NotMeasuredError):
+            return np.nan
+
+    rows: list[Row] = []
+    places = range(len(metrics))
+    for i in places:
+        here, printed = ([value(models, i, j) for j in places] for models in (ours, theirs))
+        differences = [one - other for one, other in zip(here, printed, strict=True)]
+        of = label(metrics[i])
+        rows.append(line(of, [number(one, 3) for one in here]))
+        rows.append(line("paper", [number(one, 3) for one in printed], of=of))
+        rows.append(line("difference", [number(one, 3, sign=True) for one in differences], of=of))
+    note = (
+        "Below the diagonal for the ANN, above it for the RF; over all observations and the paper's methods that were "
+        f"run: {joined([pretty(method) for method in results.of_paper.methods])}."
+    )
+    return Table(name, title, ("", *(label(metric) for metric in metrics)), tuple(rows), note)
+
+
+def head_to_heads(results: Results, model: str) -> Table | None:
+    """Our searches beyond the paper against its four versions, row by row; None where none was run."""
+    findings = results.of_all.findings
+    ours = [method for method in results.everywhere if method.startswith("nice-thorough")]
+    theirs = [method for method in NICE_VARIANTS if method in results.everywhere]
+    rows = []
+    for one in ours:
+        for other in theirs:
+            cells = []
+            for metric in PROPERTIES.values():
+                try:
+                    cells += [number(value, 1) for value in head_to_head(findings, model, one, other, metric)]
+                except NotMeasuredError:
+                    cells += [number(None)] * 3
+            rows.append(line(f"{pretty(one)} against {pretty(other)}", cells))
+    if not rows:
+        return None
+    head = ("", *(f"{name}: {how} (%)" for name in PROPERTIES for how in ("better", "equal", "worse")))
+    title = f"Beyond the paper, row by row, {model_name(model)} classifier"
+    note = "The share of the rows for which both found a counterfactual."
+    return Table(f"head_to_head_{model}", title, head, tuple(rows), note)

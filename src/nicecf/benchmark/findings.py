@@ -1,0 +1,195 @@
+"""What a comparison of methods found: coverage, times, average ranks, correlations.
+
+One form for a run and for what the paper prints, so that the same tables and the same claims are read off both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from nicecf._typing import Floats
+from nicecf.benchmark import statistics
+from nicecf.benchmark.names import METRICS
+from nicecf.benchmark.statistics import Friedman
+
+QUALITIES = ("sparsity", "l1_range", "l1_std", "l2_range", "l2_std", "ae_error", "im1", "im2", "nn5")
+PROXIMITIES, PLAUSIBILITIES = QUALITIES[1:5], QUALITIES[5:]
+SIGNIFICANCE = 0.05
+OBSERVATION = ["dataset", "model", "row"]
+
+Numbers = Mapping[str, float]
+
+
+class NotMeasuredError(LookupError):
+    """What was asked for was not measured; the message says what that is."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The average rank of each method by one metric. ``friedman`` is None where only the averages are known."""
+
+    averages: Numbers
+    critical_difference: float
+    n_observations: int
+    friedman: Friedman | None = None
+
+    @property
+    def is_told_apart(self) -> bool:
+        """Whether the Friedman test says that there are differences at all."""
+        return self.friedman is None or self.friedman.p_value < SIGNIFICANCE
+
+    @property
+    def best(self) -> frozenset[str]:
+        """The best method and those not significantly different from it; none where no difference is significant."""
+        if not self.is_told_apart:
+            return frozenset()
+        is_best = statistics.not_worse_than_best(list(self.averages.values()), self.critical_difference)
+        return frozenset(method for method, best in zip(self.averages, is_best, strict=True) if best)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFindings:
+    """What was found for one classifier, all of it over the same observations.
+
+    ``coverage`` and ``robustness`` are percentages, ``ms`` and ``ms_in_batch`` milliseconds of one explanation
+    (alone, and its share of a batch). ``ranks`` are by "time" and `QUALITIES`; ``values`` are the matrices that were
+    ranked. ``correlations``: of the ranks by two qualities.
+    """
+
+    n_observations: int
+    n_datasets: int
+    coverage: Numbers
+    ms: Numbers
+    ranks: Mapping[str, Ranking]
+    robustness: Numbers
+    correlations: Mapping[tuple[str, str], float]
+    ms_in_batch: Numbers = field(default_factory=dict)
+    values: Mapping[str, Floats] = field(default_factory=dict)
+
+    def ranking(self, metric: str) -> Ranking:
+        """The ranks by a metric; NotMeasuredError where there are none."""
+        if metric not in self.ranks:
+            raise NotMeasuredError(f"{label(metric)} was not measured")
+        return self.ranks[metric]
+
+    def correlation(self, one: str, other: str) -> float:
+        """The correlation of two ranks; NotMeasuredError where there is none."""
+        value = self.correlations.get((one, other), self.correlations.get((other, one), np.nan))
+        if np.isnan(value):
+            raise NotMeasuredError(f"ranks by {label(one)} and {label(other)} have no correlation")
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """A comparison of methods by classifier. ``ms_of`` and ``longest_ms_of``: by (dataset, model), then method."""
+
+    methods: tuple[str, ...]
+    models: Mapping[str, ModelFindings]
+    ms_of: Mapping[tuple[str, str], Numbers] = field(default_factory=dict)
+    longest_ms_of: Mapping[tuple[str, str], Numbers] = field(default_factory=dict)
+
+    def model(self, name: str) -> ModelFindings:
+        """The findings for a classifier; NotMeasuredError where it was not run."""
+        if name not in self.models:
+            raise NotMeasuredError(f"{name.upper()} was not run")
+        return self.models[name]
+
+
+def label(metric: str) -> str:
+    """A metric as the paper's tables head it; "time" and others, as they are."""
+    return METRICS[metric].paper if metric in METRICS else metric
+
+
+def compare(records: pd.DataFrame, methods: Sequence[str], models: Iterable[str]) -> Findings:
+    """Compare methods over the observations (dataset, model, row) that every one of them was given.
+
+    ``records`` are those of a run with "found" (1.0) and "alone" (seconds, of a batch where it was not measured) added,
+    as `nicecf.benchmark.results` does. A model without a common observation is left out.
+    """
+    shared = common(records, methods)
+    by_model = {model: shared[shared["model"] == model] for model in models}
+    alone = shared.assign(ms=shared["alone"] * 1000).groupby(["dataset", "model", "method"])["ms"]
+    return Findings(
+        tuple(methods),
+        {model: _of_model(those, methods) for model, those in by_model.items() if len(those)},
+        _nested(alone.mean()),
+        _nested(alone.max()),
+    )
+
+
+def common(records: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """The records of these methods, of the observations that each of them was given."""
+    theirs = records[records["method"].isin(list(methods))]
+    n_methods = theirs.groupby(OBSERVATION)["method"].transform("size")
+    return theirs[n_methods == len(methods)]
+
+
+def _of_model(records: pd.DataFrame, methods: Sequence[str]) -> ModelFindings:
+    found, index = statistics.observations(records, "found", methods)
+    values = {"time": _timed(records, methods)}
+    indexes = {}
+    for metric in QUALITIES:
+        values[metric], indexes[metric] = statistics.observations(records, metric, methods)
+    values = {metric: those for metric, those in values.items() if not np.isnan(those).all()}
+    by_method = records.groupby("method")
+    return ModelFindings(
+        n_observations=len(index),
+        n_datasets=records["dataset"].nunique(),
+        coverage=dict(zip(methods, (100 * (~np.isnan(found)).mean(axis=0)).tolist(), strict=True)),
+        ms=_mean_of_means(records, "alone", methods),
+        ms_in_batch=_mean_of_means(records, "seconds", methods),
+        ranks={metric: _ranking(those, methods) for metric, those in values.items()},
+        robustness=_of_methods(by_method["valid_for_other"].mean() * 100, methods),
+        correlations=_correlations({one: (values[one], indexes[one]) for one in QUALITIES if one in values}),
+        values=values,
+    )
+
+
+def _timed(records: pd.DataFrame, methods: Sequence[str]) -> Floats:
+    values, _ = statistics.observations(records, "alone", methods)
+    return values[~np.isnan(values).all(axis=1)]
+
+
+def _ranking(values: Floats, methods: Sequence[str]) -> Ranking:
+    averages = statistics.ranks(values).mean(axis=0).tolist()
+    return Ranking(
+        dict(zip(methods, averages, strict=True)),
+        statistics.critical_difference(len(methods), len(values)),
+        len(values),
+        statistics.friedman(values),
+    )
+
+
+def _correlations(measured: Mapping[str, tuple[Floats, pd.MultiIndex]]) -> dict[tuple[str, str], float]:
+    """Of the ranks by each pair of metrics, over the observations in which both were measured."""
+    ranked = {metric: (statistics.ranks(values), index) for metric, (values, index) in measured.items()}
+    found = {}
+    for one, other in combinations(ranked, 2):
+        (a, a_index), (b, b_index) = ranked[one], ranked[other]
+        if not a_index.equals(b_index):
+            a, b = a[a_index.isin(b_index)], b[b_index.isin(a_index)]
+        found[one, other] = float(statistics.rank_correlations({one: a, other: b}).loc[one, other])
+    return found
+
+
+def _mean_of_means(records: pd.DataFrame, column: str, methods: Sequence[str]) -> dict[str, float]:
+    """Milliseconds, every dataset with the same weight, however many of its rows were timed."""
+    means = records.groupby(["method", "dataset"])[column].mean().groupby("method").mean() * 1000
+    return _of_methods(means, methods)
+
+
+def _of_methods(series: pd.Series, methods: Sequence[str]) -> dict[str, float]:
+    return {method: float(series.get(method, np.nan)) for method in methods}
+
+
+def _nested(series: pd.Series) -> dict[tuple[str, str], dict[str, float]]:
+    nested: dict[tuple[str, str], dict[str, float]] = {}
+    for (dataset, model, method), value in series.items():
+        nested.setdefault((dataset, model), {})[method] = float(value)
+    return nested
