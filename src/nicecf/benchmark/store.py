@@ -55,8 +55,8 @@ class Store:
         path = Path(folder) / FILE
         if not path.is_file():
             raise ExperimentError(
-                f"{folder} holds no results: there is no file {FILE}. Pass the folder that `nicecf benchmark run --out` "
-                "was given."
+                f"{folder} holds no results: there is no file {FILE}. Pass the folder that `nicecf benchmark run` was "
+                "given as --out."
             )
         _check_ours(path)
         return cls(Path(folder))
@@ -141,8 +141,8 @@ class Store:
         for key, value in settings.items():
             if key in about and about[key] != value:
                 raise OptionError(
-                    f"{self.folder} holds a run with {key}={about[key]!r}, but this one has {key}={value!r}. Their results "
-                    "cannot stand side by side: pass another folder, or the same settings."
+                    f"{self.folder} holds a run with {key}={about[key]!r}, but this one has {key}={value!r}. Their "
+                    "results cannot stand side by side: pass another folder, or the same settings."
                 )
         self.tell(**settings)
 
@@ -221,6 +221,6 @@ def _check_ours(path: Path) -> None:
         raise ExperimentError(f"{path} is an SQLite file of another program: nothing was written. Pass another folder.")
     if version != _FORMAT:
         raise ExperimentError(
-            f"{path} has format {version}, and this nicecf knows format {_FORMAT} alone. Use the version of nicecf that "
-            "made it, or pass another folder."
+            f"{path} has format {version}, and this nicecf knows format {_FORMAT} alone. Use the version of nicecf "
+            "that made it, or pass another folder."
         )
