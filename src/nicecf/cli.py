@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from nicecf.exceptions import NicecfError, OptionError
 
@@ -37,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     actions = benchmark.add_subparsers(required=True, metavar="action")
     _add_run(actions.add_parser("run", help="explain test rows by many methods and keep a record of each explanation"))
     _add_report(actions.add_parser("report", help="statistics, tables and figures of what was run"))
+    _add_growth(actions.add_parser("growth", help="what an explanation takes as features and training rows grow"))
     return parser
 
 
@@ -62,6 +64,15 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DIR", help="folder for the report (default: DIR/report)")
 
 
+def _add_growth(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_growth)
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder for the results, such as that of a run")
+    parser.add_argument("--data", metavar="DIR", help="folder with the datasets (default: the variable NICECF_DATA)")
+    parser.add_argument("--tables", nargs="+", default=["clean2", "adult", "covertype"], metavar="NAME")
+    parser.add_argument("--rows", type=int, default=20, help="test rows explained at every size (default: 20)")
+    parser.add_argument("--seed", type=int, default=0)
+
+
 def _run(options: argparse.Namespace) -> int:
     from nicecf.benchmark import plan as plans
     from nicecf.benchmark.run import run
@@ -79,14 +90,41 @@ def _run(options: argparse.Namespace) -> int:
         label=options.label,
     )
     outcome = run(plan, options.out, jobs=options.jobs, command=options.command_line)
-    print(f"{outcome.n_done:,} of {outcome.n_cells:,} cells are done. For the report: nicecf benchmark report {options.out}")
+    done = f"{outcome.n_done:,} of {outcome.n_cells:,} cells are done"
+    print(f"{done}. For the report: nicecf benchmark report {options.out}")
     for name, error in outcome.failures.items():
         print(f"failed: {name}: {error}", file=sys.stderr)
     return _FAILED if outcome.failures else _DONE
 
 
 def _report(options: argparse.Namespace) -> int:
-    raise NotImplementedError(options)
+    from nicecf.benchmark import report
+    from nicecf.benchmark.results import RunFrames
+    from nicecf.benchmark.store import Store
+
+    store = Store.open(options.folder)
+    frames = RunFrames(store.records(), store.cells(), store.models(), store.datasets(), store.about(), store.growth())
+    out = Path(options.out or Path(options.folder) / "report")
+    report.write(frames, out)
+    print(f"The report is in {out}: report.html, report.md, tables and figures.")
+    return _DONE
+
+
+def _growth(options: argparse.Namespace) -> int:
+    from nicecf.benchmark import growth
+
+    unknown = [table for table in options.tables if table not in growth.TABLES]
+    if unknown:
+        raise OptionError(f"--tables names {unknown[0]!r}; choose among {', '.join(growth.TABLES)}.")
+    growth.measure(
+        options.out,
+        data=options.data or os.environ.get("NICECF_DATA"),
+        tables=tuple(options.tables),
+        rows=options.rows,
+        seed=options.seed,
+    )
+    print(f"Measured. For the report: nicecf benchmark report {options.out}")
+    return _DONE
 
 
 if __name__ == "__main__":

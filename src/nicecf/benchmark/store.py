@@ -28,18 +28,21 @@ _PATIENCE = 120.0
 MEASURES = ("sparsity", "l1_range", "l1_std", "l2_range", "l2_std", "ae_error", "im1", "im2", "nn5", "valid_for_other")
 TIMINGS = ("seconds", "seconds_alone")
 _TABLES = f"""
-CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE datasets (
+CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS datasets (
     dataset TEXT PRIMARY KEY, error TEXT, n_rows INTEGER, n_features INTEGER, n_categorical INTEGER,
     n_numerical INTEGER, share_of_class_1 REAL, n_training INTEGER, n_test INTEGER);
-CREATE TABLE models (
+CREATE TABLE IF NOT EXISTS models (
     dataset TEXT, model TEXT, parameters TEXT, auc REAL, fit_seconds REAL, PRIMARY KEY (dataset, model));
-CREATE TABLE cells (
+CREATE TABLE IF NOT EXISTS cells (
     dataset TEXT, model TEXT, method TEXT, status TEXT NOT NULL, error TEXT, fit_seconds REAL, seconds REAL,
     model_calls INTEGER, model_rows INTEGER, PRIMARY KEY (dataset, model, method));
-CREATE TABLE records (
+CREATE TABLE IF NOT EXISTS records (
     dataset TEXT, model TEXT, method TEXT, row INTEGER, predicted INTEGER, status TEXT NOT NULL, reason TEXT,
     {", ".join(f"{name} REAL" for name in (*MEASURES, *TIMINGS))}, PRIMARY KEY (dataset, model, method, row));
+CREATE TABLE IF NOT EXISTS growth (
+    "table" TEXT, model TEXT, method TEXT, n_features INTEGER, n_training INTEGER, ms REAL, ms_in_batch REAL,
+    PRIMARY KEY ("table", model, method, n_features, n_training));
 """
 
 
@@ -83,12 +86,10 @@ class Store:
             raise ExperimentError(f"results cannot be kept in {folder}: it may not be written to. Pass another folder.")
         store = cls(folder)
         with store.writing() as connection:
-            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'records'").fetchone():
-                for statement in _TABLES.strip().split(";"):
-                    if statement.strip():
-                        connection.execute(statement)
-                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {_FORMAT}")
+            for statement in _TABLES.strip().split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {_FORMAT}")
         return store
 
     @contextmanager
@@ -175,6 +176,15 @@ class Store:
         """Tables; ``error`` where one could not be used."""
         return self._frame("datasets", "dataset")
 
+    def growth(self) -> pd.DataFrame:
+        """What an explanation takes at every size of a table; see `growth`."""
+        return self._frame("growth", '"table", model, method, n_features, n_training')
+
+    def has(self, table: str, key: Mapping[str, Any]) -> bool:
+        """Whether a table has a line with these values."""
+        where = " AND ".join(f'"{name}" = ?' for name in key)
+        return bool(self._read(f"SELECT 1 FROM {table} WHERE {where} LIMIT 1", tuple(key.values())))
+
     def finished(self) -> set[tuple[str, str, str]]:
         """The cells that need no more work."""
         done = self._read("SELECT dataset, model, method FROM cells WHERE status != 'failed'")
@@ -184,9 +194,9 @@ class Store:
         with self._reading() as connection:
             return pd.read_sql_query(f"SELECT * FROM {table} ORDER BY {order}", connection)
 
-    def _read(self, query: str) -> list[Any]:
+    def _read(self, query: str, values: tuple[Any, ...] = ()) -> list[Any]:
         with self._reading() as connection:
-            return connection.execute(query).fetchall()
+            return connection.execute(query, values).fetchall()
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -200,9 +210,9 @@ class Store:
 def _insert(connection: sqlite3.Connection, table: str, lines: Sequence[Mapping[str, Any]]) -> None:
     if lines:
         names = list(lines[0])
-        places = ", ".join("?" for _ in names)
+        quoted, places = ", ".join(f'"{name}"' for name in names), ", ".join("?" for _ in names)
         connection.executemany(
-            f"INSERT OR REPLACE INTO {table} ({', '.join(names)}) VALUES ({places})",
+            f"INSERT OR REPLACE INTO {table} ({quoted}) VALUES ({places})",
             [tuple(line[name] for name in names) for line in lines],
         )
 
