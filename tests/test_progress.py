@@ -86,3 +86,19 @@ def test_rows_that_are_in_the_target_already_count_as_done(explain):
 def test_other_values_are_an_error(explain):
     with pytest.raises(OptionError, match="progress='yes' is not known; pass True, False, None"):
         explain(io.StringIO(), progress="yes")
+
+
+def test_what_was_done_before_says_nothing_about_the_time_left():
+    line = progress.bar_line(60, 100, 10.0, already=50, verb="running", unit="cells")
+    assert line == "running [##############          ] 60 of 100 cells, 0:40 left"
+    assert "left" not in progress.bar_line(50, 100, 10.0, already=50)
+
+
+def test_a_log_gets_a_line_now_and_then(monkeypatch, capsys):
+    now = [100.0]
+    monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
+    lines = progress.Lines(unit="cells", every=60.0)
+    for seconds, done in [(0, 50), (30, 55), (70, 60), (71, 61), (140, 90)]:
+        now[0] = 100.0 + seconds
+        lines(done, 100)
+    assert capsys.readouterr().err == "60 of 100 cells, 4:40 left\n90 of 100 cells, 0:35 left\n"

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nicecf.exceptions import NicecfError, OptionError
+from nicecf.progress import Choice, Lines
 
 # What a shell script may rely on: 0 done, 1 done in part or not at all, 2 asked for wrongly.
 _DONE, _FAILED, _MISUSED = 0, 1, 2
@@ -89,7 +90,7 @@ def _run(options: argparse.Namespace) -> int:
         data=options.data or os.environ.get("NICECF_DATA"),
         label=options.label,
     )
-    outcome = run(plan, options.out, jobs=options.jobs, command=options.command_line)
+    outcome = run(plan, options.out, jobs=options.jobs, progress=_progress("cells"), command=options.command_line)
     done = f"{outcome.n_done:,} of {outcome.n_cells:,} cells are done"
     print(f"{done}. For the report: nicecf benchmark report {options.out}")
     for name, error in outcome.failures.items():
@@ -122,9 +123,15 @@ def _growth(options: argparse.Namespace) -> int:
         tables=tuple(options.tables),
         rows=options.rows,
         seed=options.seed,
+        progress=_progress("sizes"),
     )
     print(f"Measured. For the report: nicecf benchmark report {options.out}")
     return _DONE
+
+
+def _progress(unit: str) -> Choice:
+    """A bar on a terminal, and lines in a log."""
+    return None if sys.stderr is not None and sys.stderr.isatty() else Lines(unit=unit)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,13 @@ _WIDTH = 24
 
 
 @contextmanager
-def reporting(choice: Choice, total: int, *, verb: str = "explaining", unit: str = "rows") -> Iterator[Report]:
-    """How far the work is, as a function of the rows done; the bar is wiped out at the end."""
+def reporting(
+    choice: Choice, total: int, *, already: int = 0, verb: str = "explaining", unit: str = "rows"
+) -> Iterator[Report]:
+    """How far the work is, as a function of the rows done; the bar is wiped out at the end.
+
+    ``already``: how many were done before, and say nothing about how long one takes.
+    """
     if choice is None or isinstance(choice, (bool, np.bool_)):
         stream = sys.stderr
         if choice is None:
@@ -31,7 +36,7 @@ def reporting(choice: Choice, total: int, *, verb: str = "explaining", unit: str
         if not choice or stream is None:
             yield lambda done: None
             return
-        bar = _Bar(stream, total, verb, unit)
+        bar = _Bar(stream, total, already, verb, unit)
         try:
             yield bar
         finally:
@@ -56,9 +61,10 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 class _Bar:
-    def __init__(self, stream: TextIO, total: int, verb: str, unit: str) -> None:
+    def __init__(self, stream: TextIO, total: int, already: int, verb: str, unit: str) -> None:
         self._stream = stream
         self._total = total
+        self._already = already
         self._words = verb, unit
         self._started = perf_counter()
         self._next = self._started + _FIRST_AFTER
@@ -69,7 +75,8 @@ class _Bar:
         if now < self._next:
             return
         self._next = now + _THEN_EVERY
-        line = bar_line(done, self._total, now - self._started, *self._words)
+        verb, unit = self._words
+        line = bar_line(done, self._total, now - self._started, already=self._already, verb=verb, unit=unit)
         self._stream.write(f"\r{line.ljust(self._shown)}")
         self._stream.flush()
         self._shown = len(line)
@@ -81,16 +88,43 @@ class _Bar:
             self._stream.flush()
 
 
-def bar_line(done: int, total: int, seconds: float, verb: str = "explaining", unit: str = "rows") -> str:
+def bar_line(
+    done: int, total: int, seconds: float, *, already: int = 0, verb: str = "explaining", unit: str = "rows"
+) -> str:
     """The bar as text.
 
     >>> bar_line(250, 1000, seconds=20.0)
     'explaining [######                  ] 250 of 1,000 rows, 1:00 left'
     """
     full = int(_WIDTH * done / total)
-    # A guess from the first few rows would be far off.
-    left = f", {_clock(seconds * (total - done) / done)} left" if done >= _GUESSED_FROM * total else ""
+    left = _left(done - already, total - already, seconds)
     return f"{verb} [{'#' * full}{' ' * (_WIDTH - full)}] {done:,} of {total:,} {unit}{left}"
+
+
+class Lines:
+    """Progress for a log: a line on stderr now and then, in place of a bar. The first call is where the work begins."""
+
+    def __init__(self, *, unit: str, every: float = 60.0) -> None:
+        self._unit = unit
+        self._every = every
+        self._first: tuple[int, float] | None = None
+        self._next = 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        now = perf_counter()
+        if self._first is None:
+            self._first, self._next = (done, now), now + self._every
+        if now < self._next:
+            return
+        self._next = now + self._every
+        already, started = self._first
+        left = _left(done - already, total - already, now - started)
+        print(f"{done:,} of {total:,} {self._unit}{left}", file=sys.stderr, flush=True)
+
+
+def _left(done: int, total: int, seconds: float) -> str:
+    # A guess from the first few would be far off.
+    return f", {_clock(seconds * (total - done) / done)} left" if done and done >= _GUESSED_FROM * total else ""
 
 
 def _clock(seconds: float) -> str:

@@ -21,6 +21,7 @@ _LABELS = {
     "time_limit": "Time limit for an explanation (seconds)",
     "machine": "Machine",
 }
+_STATUSES = ("found", "not found", "time limit")
 _SEVERAL = (
     "A method that returns several counterfactuals for a row is scored by its best one, for each metric anew, as in "
     "the paper."
@@ -85,7 +86,7 @@ def _reductions(results: Results) -> list[str]:
         points.append(f"Classifiers of the paper that were not run: {joined(models)}.")
     if methods := [pretty(one) for one in PAPER_METHODS if one not in results.method_names]:
         points.append(f"Methods of the paper that were not run: {joined(methods)}.")
-    if partly := [pretty(one) for one in results.method_names if one not in results.everywhere]:
+    if partly := [pretty(method) for method in results.partly]:
         points.append(
             f"Methods that were run, or apply, on a part of the datasets only: {joined(partly)}. They are left out of "
             "the overall ranking and have tables of their own."
@@ -113,20 +114,18 @@ def _times(results: Results) -> str:
 
 def outcomes(results: Results) -> Table:
     """How many rows each method found a counterfactual for, and how many it lost to the time limit."""
+    counts = results.records.groupby(["method", "model", "status"]).size()
+    n_datasets = results.records.groupby("method")["dataset"].nunique()
     rows = []
-    for model in results.model_names:
-        of_model = results.records[results.records["model"] == model]
-        counts = of_model.groupby(["method", "status"]).size()
-        for method in results.method_names:
-            found, not_found, late = (
-                int(counts.get((method, status), 0)) for status in ("found", "not found", "time limit")
-            )
-            if total := found + not_found + late:
-                n_datasets = of_model.loc[of_model["method"] == method, "dataset"].nunique()
-                cells = [number(value, 0) for value in (n_datasets, total, found, not_found, late)]
-                rows.append(line(f"{pretty(method)}, {model_name(model)}", [*cells, number(100 * late / total, 1)]))
-    head = ("", "Datasets", "Rows", "Found", "Not found", "Hit the time limit", "Hit the time limit (%)")
-    return Table("outcomes", "What became of the rows", head, tuple(rows), "A time limit hit counts as not found.")
+    for method in results.method_names:
+        cells = [number(float(n_datasets[method]), 0)]
+        for model in results.model_names:
+            those = [int(counts.get((method, model, status), 0)) for status in _STATUSES]
+            cells += [number(value, 0) for value in (sum(those), *those)]
+        rows.append(line(pretty(method), cells))
+    heads = [f"{model_name(model)}: {what}" for model in results.model_names for what in ("rows", *_STATUSES)]
+    note = "A row that hits the time limit counts as not found."
+    return Table("outcomes", "What became of the rows", ("", "Datasets", *heads), tuple(rows), note)
 
 
 def failures(results: Results) -> Table | None:
@@ -151,7 +150,8 @@ def inapplicable(results: Results) -> Table | None:
     for method, cells in those.groupby("method"):
         datasets = sorted({printed_name(name) for name in cells["dataset"]}, key=str.casefold)
         reasons = [str(reason) for reason in cells["error"].dropna().unique()]
-        rows.append(words(pretty(method), len(datasets), joined(datasets), reasons[0] if len(reasons) == 1 else ""))
+        why = reasons[0] + (", and the like" if len(reasons) > 1 else "") if reasons else ""
+        rows.append(words(pretty(method), len(datasets), joined(datasets), why))
     if not rows:
         return None
     head = ("Method", "Datasets", "Which", "Why")

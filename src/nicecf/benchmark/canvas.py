@@ -72,8 +72,11 @@ def save(figure: Figure, path_without_suffix: str | Path) -> list[Path]:
     for suffix in ("png", "svg"):
         # Not with_suffix: what follows the dot in "GAMETES_0.1H" is no suffix.
         whole, part = (path.with_name(f"{path.name}.{end}") for end in (suffix, f"{suffix}.part"))
-        part.write_bytes(_drawn(figure, suffix))
-        part.replace(whole)
+        try:
+            part.write_bytes(_drawn(figure, suffix))
+            part.replace(whole)
+        finally:
+            part.unlink(missing_ok=True)
         written.append(whole)
     return written
 
@@ -87,7 +90,8 @@ def as_svg(figure: Figure, prefix: str | None = None) -> str:
     drawn = _drawn(figure, "svg").decode()
     drawn = drawn[drawn.index("<svg") :].strip()
     prefix = prefix or f"figure-{hashlib.sha256(drawn.encode()).hexdigest()[:8]}"
-    drawn = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", drawn)
+    in_tag = re.compile(r'(\bid="|href="#|url\(#)')
+    drawn = re.sub("<[^>]+>", lambda tag: in_tag.sub(rf"\g<1>{prefix}-", tag[0]), drawn)  # not in what is written
     # The style sheet of an element within a page counts for the whole page.
     drawn = re.sub(r'(<style type="text/css">)\*', rf"\g<1>#{prefix} *", drawn)
     return drawn.replace("<svg", f'<svg id="{prefix}" role="img" aria-label="{escape(str(figure.get_label()))}"', 1)

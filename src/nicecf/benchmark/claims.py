@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -44,18 +45,21 @@ class Verdict:
         return f"{self.kind} ({self.remark})" if self.remark else self.kind
 
 
-def judge(claim: Claim, findings: Findings) -> Verdict:
-    """Check a claim for each classifier that it is about, and say what that comes to."""
+def judge(claim: Claim, findings: Findings, *, partly: Collection[str] = ()) -> Verdict:
+    """Check a claim for each classifier that it is about, and say what that comes to.
+
+    ``partly``: methods that were run, but not on everything that the findings are about.
+    """
     seen: dict[str, Seen] = {}
     reasons: dict[str, str] = {}
     for model in claim.models:
         try:
-            seen[model] = _checked(claim, findings, model)
+            seen[model] = _checked(claim, findings, model, partly)
         except NotMeasuredError as error:
             reasons[model] = str(error)
     if not seen:
         return Verdict("cannot be said", joined(list(dict.fromkeys(reasons.values()))))
-    figures = "; ".join(f"{model_name(model)}: {one.figures}" for model, one in seen.items())
+    figures = ";\n".join(f"{model_name(model)}: {one.figures}" for model, one in seen.items())
     yes = [model_name(model) for model, one in seen.items() if one.holds]
     no = [model_name(model) for model, one in seen.items() if not one.holds]
     if yes and no:
@@ -63,14 +67,19 @@ def judge(claim: Claim, findings: Findings) -> Verdict:
     remarks = [f"for {joined(yes or no)}; {joined(list(reasons.values()))}"] if reasons else []
     absent = [method for method in PAPER_METHODS if method not in findings.methods]
     if yes and claim.against_all and absent:
-        remarks.append(f"among the methods run; {joined([pretty(one) for one in absent])} not")
+        remarks.append(f"among {len(findings.methods)} methods; {_not_run(absent, partly)}")
     return Verdict("holds" if yes else "does not hold here", "; ".join(remarks), figures)
 
 
-def _checked(claim: Claim, findings: Findings, model: str) -> Seen:
-    absent = [pretty(method) for method in claim.needs if method not in findings.methods]
-    if absent:
-        raise NotMeasuredError(f"{joined(absent)} {'was' if len(absent) == 1 else 'were'} not run")
+def _checked(claim: Claim, findings: Findings, model: str, partly: Collection[str]) -> Seen:
+    if absent := [method for method in claim.needs if method not in findings.methods]:
+        raise NotMeasuredError(_not_run(absent, partly))
     for one in ("ann", "rf") if model == BOTH else (model,):
         findings.model(one)
     return claim.check(findings, model)
+
+
+def _not_run(methods: Sequence[str], partly: Collection[str]) -> str:
+    names = joined([pretty(method) for method in methods])
+    where = " everywhere" if any(method in partly for method in methods) else ""
+    return f"{names} {'was' if len(methods) == 1 else 'were'} not run{where}"

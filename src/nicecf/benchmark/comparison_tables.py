@@ -135,35 +135,27 @@ def _fewer(methods: Sequence[str]) -> str:
     )
 
 
-def tests(one: ModelFindings, metrics: Iterable[str]) -> str:
-    """The Friedman tests behind a table, in words."""
-    parts = []
-    for metric in metrics:
-        if (ranking := one.ranks.get(metric)) is not None:
-            parts.append(f"{label(metric)}: {_test(ranking)}")
+def tests(one: ModelFindings, metrics: Mapping[str, str]) -> str:
+    """The Friedman tests behind a table, in words; N and CD only where they are not those of the metric before."""
+    parts, before = [], ""
+    for metric, name in metrics.items():
+        if (ranking := one.ranks.get(metric)) is None:
+            continue
+        size = f"N = {ranking.n_observations:,}, CD = {ranking.critical_difference:.3f}"
+        said = [_test(ranking)] if size == before else [size, _test(ranking)]
+        parts.append(f"{name.removesuffix(' rank')} {', '.join(said)}")
+        before = size
     k = len(one.coverage)
-    return f"Friedman test and Nemenyi's critical difference (CD), k = {k} methods. {'; '.join(_shortened(parts))}."
+    return f"Friedman test and Nemenyi's critical difference (CD) for k = {k} methods: {'; '.join(parts)}."
 
 
 def _test(ranking: Ranking) -> str:
-    size = f"N = {ranking.n_observations:,}, CD = {ranking.critical_difference:.3f}"
-    if ranking.friedman is None or np.isnan(ranking.friedman.statistic):
-        return f"{size}, no test with so few"
-    p = ranking.friedman.p_value
-    told = "" if ranking.is_told_apart else ": no significant differences, so nothing is bold"
-    p_text = f"p < {_SMALLEST_P:g}" if p < _SMALLEST_P else f"p = {p:.2g}"
-    return f"{size}, χ² = {ranking.friedman.statistic:,.1f}, {p_text}{told}"
-
-
-def _shortened(parts: list[str]) -> list[str]:
-    """Without N and CD where they are those of the part before."""
-    shorter, before = [], ""
-    for part in parts:
-        name, _, test = part.partition(": ")
-        size = ", ".join(test.split(", ")[:2])
-        shorter.append(f"{name}: {test.removeprefix(size + ', ')}" if size == before else part)
-        before = size
-    return shorter
+    test = ranking.friedman
+    if test is None or np.isnan(test.statistic):
+        return "no test of so few"
+    p = f"p < {_SMALLEST_P:g}" if test.p_value < _SMALLEST_P else f"p = {test.p_value:.2g}"
+    told = "" if ranking.is_told_apart else " (no significant differences: nothing is bold)"
+    return f"χ² = {test.statistic:,.1f}, {p}{told}"
 
 
 def correlations(results: Results, metrics: Sequence[str], name: str, title: str) -> Table:

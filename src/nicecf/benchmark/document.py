@@ -16,7 +16,7 @@ NOTHING = "\N{EN DASH}"
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell as it is shown, and the value that a file for programs holds instead (None: the text itself)."""
+    """One cell as it is shown, line breaks included, and what a file for programs holds instead (None: the text)."""
 
     text: str
     is_bold: bool = False

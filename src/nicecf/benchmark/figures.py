@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -29,6 +30,7 @@ _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0
 _MARKERS = "osD^vPXhp<>"
 _LONGEST_NAME = 32
 _POINTS = 72  # in an inch
+_SHEET, _ROW, _BAR = 8.0, 0.26, 0.12  # inches: the width of a diagram, the height of a line of it, of a bar
 
 
 class _Look(NamedTuple):
@@ -36,6 +38,17 @@ class _Look(NamedTuple):
     color: str
     marker: str
     size: float
+
+
+class _Scale(NamedTuple):
+    """Ranks -> inches."""
+
+    left: float
+    low: float
+    unit: float
+
+    def x(self, rank: float) -> float:
+        return self.left + (rank - self.low) * self.unit
 
 
 _LOOKS: dict[Kind, _Look] = {
@@ -56,7 +69,9 @@ def trade_off(
     names = [method for method, point in points.items() if np.isfinite(point).all()]
     places = np.array([points[method] for method in names], dtype=np.float64).reshape(-1, 2)
     with style():
-        figure, axes = _axes(title, width=6.6, height=5.4, below=1.0, beside=0.2, note=_left_out(points, names, "rank"))
+        figure, axes = _axes(
+            title, width=6.6, height=5.4, beside=0.75, below=1.05, note=_left_out(points, names, "rank")
+        )
         axes.set_xlabel(x_label)
         axes.set_ylabel(y_label)
         axes.grid()
@@ -75,7 +90,7 @@ def trade_off(
         _name_points(axes, names, places, is_efficient.tolist(), frontier)
         # Below: inside the axes it would lie on points in one figure or another.
         axes.legend(
-            loc="upper center", bbox_to_anchor=(0.47, -0.1), ncols=4, frameon=False, fontsize=SMALL,
+            loc="upper center", bbox_to_anchor=(0.47, -0.1), ncols=2, frameon=False, fontsize=SMALL,
             columnspacing=1.2, handletextpad=0.3,
         )  # fmt: skip
         return figure
@@ -90,41 +105,31 @@ def critical_difference_diagram(average_ranks: Mapping[str, float], cd: float, t
     methods = sorted((m for m, rank in average_ranks.items() if np.isfinite(rank)), key=average_ranks.__getitem__)
     at = [float(average_ranks[method]) for method in methods]
     bars = [(at[group[0]], at[group[-1]]) for group in cliques(at, cd)]
-    bar_levels = levels(bars, gap=0.0)
     n_left = (len(methods) + 1) // 2
-    note = _left_out(average_ranks, methods, "rank")
+    note = "Average ranks, lower is better."
+    if np.isfinite(cd):
+        note += " Bars join methods that are no more than the critical difference (CD) apart."
+    note = "\n".join(filter(None, [note, _left_out(average_ranks, methods, "rank")]))
     with style():
-        width, row = 8.0, 0.26
-        to_rows = 0.3 + 0.12 * (1 + max(bar_levels, default=-1))
-        below_title = 0.95 + to_rows + row * n_left + (0.3 if note else 0.0)
-        figure, axes, height = _sheet(title, width=width, height=below_title, note=note)
+        to_names = 0.3 + _BAR * (1 + max(levels(bars), default=-1))
+        figure, axes, height = _sheet(title, height=0.85 + to_names + _ROW * n_left, note=note)
         if not methods:
-            axes.text(width / 2, below_title / 2, "no method has a rank", ha="center", color=PALE)
+            axes.text(_SHEET / 2, height - 0.6, "no method has a rank", ha="center", color=PALE)
             return figure
-        names = [f"{_short(method)}  {rank:.2f}" for method, rank in zip(methods, at, strict=True)]
+        names = [
+            f"{_short(method)}  {rank:.2f}" if i < n_left else f"{rank:.2f}  {_short(method)}"
+            for i, (method, rank) in enumerate(zip(methods, at, strict=True))
+        ]
         widths = [text_size(axes, name)[0] for name in names]
-        left, right = 0.4 + max(widths[:n_left]), width - 0.4 - max(widths[n_left:], default=0.0)
+        left, right = 0.4 + max(widths[:n_left]), _SHEET - 0.4 - max(widths[n_left:], default=0.0)
         low, high = math.floor(at[0]), max(math.ceil(at[-1]), math.floor(at[0]) + 1)
-        unit = (right - left) / max(high - low, cd if np.isfinite(cd) else 0.0)
+        scale = _Scale(left, low, (right - left) / max(high - low, cd if np.isfinite(cd) else 0.0))
         y_axis = height - 0.75
-
-        def x(rank: float) -> float:
-            return left + (rank - low) * unit
-
-        _rank_axis(axes, y_axis, {str(rank): x(rank) for rank in range(low, high + 1)})
-        axes.text(x(high), y_axis + 0.5, "average rank, lower is better", ha="right", fontsize=SMALL, color=PALE)
+        _rank_axis(axes, y_axis, {str(rank): scale.x(rank) for rank in range(low, high + 1)})
         if np.isfinite(cd):
-            _ruler(axes, y_axis + 0.55, left, left + cd * unit, f"CD = {cd:.3f}")
-        for (first, last), level in zip(bars, bar_levels, strict=True):
-            y = y_axis - 0.17 - 0.12 * level
-            axes.plot([x(first) - 0.04, x(last) + 0.04], [y, y], color=_COLORS[0], linewidth=4, zorder=3)
-        for i, name in enumerate(names):
-            is_left = i < n_left
-            # The best is top left and the worst top right: so no two lines cross.
-            y = y_axis - to_rows - row * (i if is_left else len(names) - 1 - i)
-            end, away, side = (left, -0.07, "right") if is_left else (right, 0.07, "left")
-            axes.plot([x(at[i]), x(at[i]), end], [y_axis, y, y], color=INK, linewidth=0.9, zorder=2)
-            axes.text(end + away, y, name, ha=side, va="center_baseline")
+            _ruler(axes, y_axis + 0.55, left, scale.x(low + cd), f"CD = {cd:.3f}")
+        _join(axes, y_axis - 0.17, [(scale.x(first), scale.x(last)) for first, last in bars])
+        _name_ranks(axes, names, [scale.x(rank) for rank in at], (left, right), (y_axis, y_axis - to_names))
         return figure
 
 
@@ -136,12 +141,12 @@ def growth(lines: Mapping[str, Sequence[tuple[float, float]]], x_label: str, tit
     """
     drawn = {}
     for method, line in lines.items():
-        points = np.array(sorted(line), dtype=np.float64).reshape(-1, 2)
+        points = np.array(line, dtype=np.float64).reshape(-1, 2)
         points = points[(np.isfinite(points) & (points > 0)).all(axis=1)]
         if len(points):
-            drawn[method] = points
+            drawn[method] = points[np.argsort(points[:, 0], kind="stable")]
     with style():
-        figure, axes = _axes(title, width=7.4, height=4.8, below=0.6, beside=0.2, note=_left_out(lines, drawn, "time"))
+        figure, axes = _axes(title, width=7.4, height=4.8, beside=1.15, below=0.6, note=_left_out(lines, drawn, "time"))
         axes.set_xlabel(x_label)
         axes.set_ylabel("milliseconds per explanation")
         axes.grid()
@@ -151,44 +156,51 @@ def growth(lines: Mapping[str, Sequence[tuple[float, float]]], x_label: str, tit
         if not drawn:
             _say(axes, "nothing was measured")
             return figure
-        looks = [(_COLORS[i % len(_COLORS)], _MARKERS[i % len(_MARKERS)]) for i in range(len(drawn))]
-        for points, (color, marker) in zip(drawn.values(), looks, strict=True):
-            axes.plot(*points.T, "-" + marker, color=color, linewidth=1.6, markersize=6, markeredgecolor="white")
-        _name_ends(axes, drawn, [color for color, _ in looks])
+        colors = [_COLORS[i % len(_COLORS)] for i in range(len(drawn))]
+        for i, points in enumerate(drawn.values()):
+            # Where the colours start again, the lines are dashed.
+            dashes = "--" if i // len(_COLORS) % 2 else "-"
+            axes.plot(*points.T, dashes + _MARKERS[i % len(_MARKERS)], color=colors[i], linewidth=1.6, markersize=6)
+        _name_ends(axes, drawn, colors)
         return figure
 
 
-def _axes(title: str, *, width: float, height: float, below: float, beside: float, note: str) -> tuple[Figure, Axes]:
-    """A figure of one pair of axes, with room below and to the right of them; sizes in inches."""
+def _axes(title: str, *, width: float, height: float, beside: float, below: float, note: str) -> tuple[Figure, Axes]:
+    """A figure of one pair of axes, with room beside (to the left) and below; sizes in inches."""
     wrapped = fill(title, 64)
     above = 0.5 + 0.18 * wrapped.count("\n")
-    height += above - 0.5 + (0.25 if note else 0.0)
-    below += 0.25 if note else 0.0
+    height += above - 0.5 + _note_height(note)
+    below += _note_height(note)
     figure = new_figure(width, height, title)
-    axes = figure.add_axes((0.75 / width, below / height, 1 - (0.75 + beside) / width, 1 - (below + above) / height))
+    axes = figure.add_axes((beside / width, below / height, 1 - (beside + 0.2) / width, 1 - (below + above) / height))
     axes.set_title(wrapped, loc="left", fontsize=LARGE, weight="bold", pad=10)
     figure.text(0.15 / width, 0.1 / height, note, fontsize=SMALL, color=PALE)
     return figure, axes
 
 
-def _sheet(title: str, *, width: float, height: float, note: str) -> tuple[Figure, Axes, float]:
-    """A figure to draw on in inches, with its title at the top, and how high it is below the title."""
-    wrapped = fill(title, 84)
-    above = 0.3 + 0.18 * wrapped.count("\n")
-    figure = new_figure(width, height + above, title)
+def _sheet(title: str, *, height: float, note: str) -> tuple[Figure, Axes, float]:
+    """A figure to draw on in inches, so high between its title and its note; and where the title ends."""
+    wrapped = fill(title, 78)
+    below = _note_height(note)
+    whole = below + height + 0.3 + 0.18 * wrapped.count("\n")
+    figure = new_figure(_SHEET, whole, title)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
-    axes.set_xlim(0, width)
-    axes.set_ylim(0, height + above)
-    axes.text(0.15, height + above - 0.12, wrapped, va="top", fontsize=LARGE, weight="bold")
+    axes.set_xlim(0, _SHEET)
+    axes.set_ylim(0, whole)
+    axes.text(0.15, whole - 0.12, wrapped, va="top", fontsize=LARGE, weight="bold")
     axes.text(0.15, 0.1, note, fontsize=SMALL, color=PALE)
-    return figure, axes, height
+    return figure, axes, below + height
+
+
+def _note_height(note: str) -> float:
+    return 0.1 + 0.16 * (1 + note.count("\n")) if note else 0.0
 
 
 def _left_out(given: Iterable[str], drawn: Iterable[str], what: str) -> str:
     """The note on what is not in a figure; empty where all is."""
     names = [_short(method) for method in given if method not in set(drawn)]
-    return fill(f"Left out, without a {what}: {', '.join(names)}", 100) if names else ""
+    return fill(f"Left out, without a {what}: {', '.join(names)}", 86) if names else ""
 
 
 def _short(method: str) -> str:
@@ -202,15 +214,22 @@ def _say(axes: Axes, words: str) -> None:
 
 def _mark(axes: Axes, places: Floats, look: _Look) -> None:
     axes.plot(
-        *places.T, look.marker, color=look.color, markersize=look.size, markeredgecolor="white", label=look.label, zorder=4
-    )  # fmt: skip
+        *places.T,
+        look.marker,
+        color=look.color,
+        markersize=look.size,
+        markeredgecolor="white",
+        label=look.label,
+        zorder=4,
+    )
 
 
 def _padded(values: Floats) -> tuple[float, float]:
     """The limits of an axis, with room for labels; something to see even of one place, or of none."""
     low, high = (float(values.min()), float(values.max())) if len(values) else (1.0, 2.0)
-    pad = 0.12 * (high - low) if high > low else 0.5
-    return low - pad, high + pad
+    span = high - low if high > low else 4.0
+    # More below: there, nothing is in the way of the names of the efficient ones.
+    return low - 0.16 * span, high + 0.12 * span
 
 
 def _frontier(places: Floats, *, right: float, top: float) -> Floats:
@@ -235,7 +254,7 @@ def _name_points(axes: Axes, names: Sequence[str], places: Floats, is_bold: Sequ
     gap = 6.0
     centres = around(anchors, sizes, bounds=Box(*corners[0], *corners[1]), gap=gap, lines=_along(in_points(line), gap))
     for anchor, centre, size, place, name, weight in zip(anchors, centres, sizes, places, shown, weights, strict=True):
-        to_edge = np.abs(centre - anchor) - size / 2
+        is_away = (np.abs(centre - anchor) - size / 2).max() > 2 * gap
         axes.annotate(
             name,
             place,
@@ -245,9 +264,10 @@ def _name_points(axes: Axes, names: Sequence[str], places: Floats, is_bold: Sequ
             va="center",
             fontsize=SMALL,
             weight=weight,
-            zorder=5,
-            arrowprops={"arrowstyle": "-", "color": PALE, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
-            if to_edge.max() > 2.5 * gap
+            zorder=3,
+            bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.5},
+            arrowprops={"arrowstyle": "-", "color": PALE, "linewidth": 0.7, "shrinkA": 0, "shrinkB": 3}
+            if is_away
             else None,
         )
 
@@ -295,10 +315,7 @@ def _figure_of(axes: Axes) -> Figure:
 
 def _along(line: Floats, step: float) -> Floats:
     """Places along a line, about a step apart."""
-    parts = [
-        np.linspace(start, end, max(2, int(np.hypot(*(end - start)) / step)))
-        for start, end in zip(line[:-1], line[1:], strict=True)
-    ]
+    parts = [np.linspace(start, end, max(2, int(np.hypot(*(end - start)) / step))) for start, end in pairwise(line)]
     return np.concatenate(parts)
 
 
@@ -317,12 +334,35 @@ def _ruler(axes: Axes, y: float, start: float, end: float, words: str) -> None:
     axes.text(end + 0.1, y, words, va="center_baseline", fontsize=SMALL)
 
 
+def _join(axes: Axes, y: float, bars: Sequence[tuple[float, float]]) -> None:
+    for (start, end), level in zip(bars, levels(bars), strict=True):
+        # A little longer: that of two equal ranks would not be seen.
+        x, height = [start - 0.04, end + 0.04], [y - _BAR * level] * 2
+        axes.plot(x, height, color=_COLORS[0], linewidth=4, solid_capstyle="butt", zorder=3)
+
+
+def _name_ranks(
+    axes: Axes, names: Sequence[str], at: Sequence[float], sides: tuple[float, float], heights: tuple[float, float]
+) -> None:
+    """Write the names, the better half to the left; a line leads from each to its place on the axis.
+
+    The best is top left and the worst top right: so no two lines cross.
+    """
+    (left, right), (y_axis, y_names), n_left = sides, heights, (len(names) + 1) // 2
+    for i, (name, x) in enumerate(zip(names, at, strict=True)):
+        is_left = i < n_left
+        y = y_names - _ROW * (i if is_left else len(names) - 1 - i)
+        end, away, side = (left, -0.07, "right") if is_left else (right, 0.07, "left")
+        axes.plot([x, x, end], [y_axis, y, y], color=INK, linewidth=0.9, zorder=2)
+        axes.text(end + away, y, name, ha=side, va="center_baseline")
+
+
 def _logarithmic(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
     """A logarithmic axis with plain numbers: room at both ends, and never so short that no number is on it."""
     ticker = matplotlib("matplotlib.ticker")
     axes.set(**{f"{which}scale": "log"})
     low, high = (values.min(), values.max()) if len(values) else (1.0, 10.0)
-    pad = max(1.2, math.sqrt(5 / (high / low))) if high / low < 5 else 1.25
+    pad = max(1.25, math.sqrt(5 * low / high))
     axes.set(**{f"{which}lim": (low / pad, high * pad)})
     steps = (1.0, 2.0, 5.0) if high / low < 50 else (1.0,)
     axis = getattr(axes, f"{which}axis")

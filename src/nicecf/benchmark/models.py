@@ -2,7 +2,7 @@
 
 Categories are one-hot encoded and numbers scaled to [-1, 1]; a missing number is the column's median with an input of
 its own. The grid search is by five-fold cross-validation and AUC. The profile ``"quick"`` looks at a small part of the
-grid, on a sample of the training rows; the model itself is then trained on all of them.
+grid (of the networks, at one), on a sample of the training rows; the model itself is then trained on all of them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from nicecf.exceptions import SchemaError
 MODELS = ("rf", "ann")
 
 _N_FOLDS = 5
+# Of the network's training. The paper does not say; after scikit-learn's 200 a network knows nothing of monk2 or
+# parity5+5, on which the paper prints an AUC of 1.
+_MOST_EPOCHS = 1_000
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,14 @@ class Profile:
         return (
             f"forests of {', '.join(map(str, self.n_estimators))} trees, of depth "
             f"{', '.join('any' if depth is None else str(depth) for depth in self.max_depth)}; "
-            f"networks of {smallest}{steps} neurons for k inputs; five-fold, by AUC, on {sample}"
+            f"networks of {smallest}{steps} neurons for k inputs, at most {_MOST_EPOCHS:,} epochs; five-fold, by AUC, "
+            f"on {sample}"
         )
 
 
 PROFILES = {
     "paper": Profile((50, 100, 250, 500, 1000), (1, 2, 5, 10, 25, None), tuple(range(11)), None),
-    "quick": Profile((100,), (10, None), (1, 5), 2_000),
+    "quick": Profile((100,), (10, None), (5,), 2_000),
 }
 
 
@@ -136,13 +140,13 @@ def auc(model: Any, X: Floats, y: Ints) -> float:
 def _classifier(name: str, parameters: dict[str, Any], seed: int) -> Any:
     if name == "rf":
         return RandomForestClassifier(class_weight="balanced", random_state=seed, **parameters)
-    return MLPClassifier(random_state=seed, **parameters)
+    return MLPClassifier(random_state=seed, max_iter=_MOST_EPOCHS, **parameters)
 
 
 def _fitted(name: str, encoder: Any, parameters: dict[str, Any], X: Floats, y: Ints, seed: int) -> Pipeline:
     model = Pipeline([("encode", clone(encoder)), ("classify", _classifier(name, parameters, seed))])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # scikit-learn's default number of rounds, as in the paper
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a bounded effort is what is wanted
         return model.fit(X, y)
 
 

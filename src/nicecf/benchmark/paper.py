@@ -1,4 +1,4 @@
-"""The figures that the paper prints (Brughmans, Leyman, Martens: NICE), to stand beside those of a run.
+"""The figures that the paper prints (Brughmans, Leyman and Martens: NICE), to stand beside those of a run.
 
 They are as printed, misprints included. `CONTRADICTIONS` says where the paper's text and its tables disagree. What it
 prints about the datasets is in `nicecf.benchmark.datasets.PAPER`.
@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from nicecf.benchmark.findings import Findings, ModelFindings, Ranking
 from nicecf.benchmark.names import PAPER_METHODS
 
-TITLE = "Brughmans, Leyman, Martens: NICE, an algorithm for nearest instance counterfactual explanations"
+TITLE = "NICE: An Algorithm for Nearest Instance Counterfactual Explanations"
+AUTHORS = "Brughmans, Leyman and Martens"
 N_DATASETS, N_ROWS, N_OBSERVATIONS, CRITICAL_DIFFERENCE = 40, 200, 8000, 0.151
 
 # Tables 5 and 7 (ANN), 6 and 8 (RF); the methods in the order of PAPER_METHODS.

@@ -56,7 +56,9 @@ def csv_text(table: Table) -> str:
 
 def _plain(cell: Cell) -> str:
     # Ten figures: what differs after them is the order in which a machine adds up, not a result.
-    return f"{cell.value:.10g}" if isinstance(cell.value, float) else cell.text if cell.value is None else cell.value
+    if isinstance(cell.value, float):
+        return f"{cell.value:.10g}"
+    return " ".join(cell.text.split()) if cell.value is None else cell.value
 
 
 def latex(table: Table) -> str:
@@ -161,7 +163,7 @@ def _markdown_line(cells: list[str]) -> str:
 
 
 def _markdown_cell(cell: Cell, row: Row) -> str:
-    text = markdown_escaped(cell.text)
+    text = "<br>".join(markdown_escaped(one) for one in cell.text.splitlines())
     if cell.is_bold:
         return f"**{text}**"
     return f"*{text}*" if row.is_quiet and text else text
@@ -282,11 +284,13 @@ tbody th { position: sticky; left: 0; z-index: 1; background: var(--paper); text
 .numbers tbody th { white-space: nowrap; max-width: 22rem; overflow: hidden; text-overflow: ellipsis; }
 .numbers td b { background: var(--mark); padding: 0 .2rem; margin: 0 -.2rem; border-radius: 3px; }
 .text thead th, .text td { text-align: left; }
-.text td { min-width: 7rem; max-width: 34rem; overflow-wrap: anywhere; }
+.text td { min-width: 8.5rem; max-width: 40rem; overflow-wrap: anywhere; white-space: pre-line; }
+.text td:last-child { min-width: 22rem; }
 .quiet > * { color: var(--soft); font-size: .8125rem; padding-top: .1rem; padding-bottom: .25rem; }
+tr:has(+ .quiet) > * { border-bottom-color: transparent; }
 .quiet th { font-weight: 400; padding-left: 1.6rem; }
 .note { color: var(--soft); font-size: .875rem; margin: .5rem 0 0; }
-.gallery { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem;
+.gallery { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(34rem, 100%), 1fr)); gap: 1rem;
   margin: 1.25rem 0; }
 figure { margin: 0; padding: .5rem; background: #ffffff; border: 1px solid var(--line); border-radius: 6px; }
 figure svg { display: block; width: 100%; height: auto; }

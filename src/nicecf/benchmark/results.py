@@ -116,6 +116,11 @@ class Results:
         sizes = self.records.groupby("method").size()
         return tuple(method for method in self.method_names if sizes[method] >= _LEAST_SHARE * sizes.max())
 
+    @property
+    def partly(self) -> tuple[str, ...]:
+        """The methods that were run, but not everywhere."""
+        return tuple(method for method in self.method_names if method not in self.everywhere)
+
     @cached_property
     def of_paper(self) -> Comparison:
         """The paper's methods among those run everywhere: what stands beside its figures."""
@@ -157,7 +162,7 @@ class Results:
         given = {
             method: set(map(tuple, those[OBSERVATION].to_numpy().tolist()))
             for method, those in self.records.groupby("method")
-            if method not in self.everywhere
+            if method in self.partly
         }
         groups: list[list[str]] = []
         for method in in_order(given):

@@ -33,6 +33,7 @@ from nicecf.benchmark.datasets import PAPER, Dataset, is_path, load, name_of
 from nicecf.benchmark.plan import Plan
 from nicecf.benchmark.store import MEASURES, Store
 from nicecf.exceptions import ExperimentError, SchemaError
+from nicecf.options import check_count
 from nicecf.progress import Choice, check_choice, reporting
 from nicecf.result import Counterfactuals
 
@@ -71,6 +72,7 @@ def run(plan: Plan, folder: str | Path, *, jobs: int = 1, progress: Choice = Non
     ``jobs``: datasets worked on at the same time, each in a process of its own (with 1, in this one). A cell that fails
     is kept with its error and tried again by the next run; the others go on.
     """
+    check_count("jobs", jobs)
     check_choice(progress)
     store = Store.create(folder)
     with store.alone():
@@ -79,7 +81,11 @@ def run(plan: Plan, folder: str | Path, *, jobs: int = 1, progress: Choice = Non
         wanted = {(name, model, method) for name in plan.names for model in plan.models for method in plan.methods}
         todo = {name for name, _, _ in wanted - store.finished()}
         waiting = [one for one, name in zip(plan.datasets, plan.names, strict=True) if name in todo]
-        with reporting(progress, len(wanted), verb="running", unit="cells") as report, threadpool_limits(1):
+        already = len(wanted & store.finished())
+        with (
+            reporting(progress, len(wanted), already=already, verb="running", unit="cells") as report,
+            threadpool_limits(1),
+        ):
 
             def watch() -> None:
                 report(len(wanted & store.finished()))

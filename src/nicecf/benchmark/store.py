@@ -77,7 +77,7 @@ class Store:
             ) from error
         if FILE in others:
             _check_ours(folder / FILE)
-        elif set(others) - {_LOCK, FILE + "-journal"}:
+        elif set(others) - {_LOCK, f"{_LOCK}-journal", f"{FILE}-journal"}:
             raise ExperimentError(
                 f"{folder} is not empty and holds no results of nicecf ({others[0]!r} is there): nothing was written. "
                 "Pass a new folder, or that of an earlier run."
@@ -99,6 +99,8 @@ class Store:
             try:
                 connection.execute("BEGIN EXCLUSIVE")
             except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise ExperimentError(f"the folder {self.folder} cannot be used: {error}.") from error
                 raise ExperimentError(
                     f"another run is at work in {self.folder}. Wait for it to end, or pass another folder."
                 ) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -17,12 +17,19 @@ from nicecf.benchmark.findings import (
 from nicecf.benchmark.names import METRICS, NICE_VARIANTS, pretty
 from nicecf.benchmark.results import Results, model_name, printed_name
 
+_BY_DATASET = {
+    "covered": ("Coverage (%)", 1),
+    "sparsity": ("Features changed, mean", 2),
+    "l1_range": ("L1 distance over ranges, mean", 3),
+    "ae_error": ("Autoencoder error, mean", 4),
+    "ms": ("CPU time, mean (ms)", 1),
+}
 _SHAPE = ("n_rows", "n_features", "n_categorical", "n_numerical")
 
 
 def data_summary(results: Results) -> Table:
     """Table 4: the datasets, with the paper's class imbalance and AUC beside ours."""
-    models = [model for model in ("ann", "rf") if model in set(results.models["model"])]
+    models = _those(("ann", "rf"), results.models["model"])
     head = ["Name", "#Inst.", "#Feat.", "#Cat. feat.", "#Num. feat."]
     head += [f"{name}{of}" for name in _quality_names(models) for of in ("", ", paper", ", difference")]
     facts = results.datasets.set_index("dataset").reindex(results.dataset_names)
@@ -80,10 +87,10 @@ def plain_means(results: Results, model: str) -> Table:
     records = records[records["model"] == model]
     metrics = [metric for metric in QUALITIES if records[metric].notna().any()]
     means = records.groupby(["method", "dataset"])[metrics].mean().groupby("method").median()
-    rows = [
-        line(METRICS[metric].pretty.capitalize(), [number(means.at[method, metric], 3) for method in methods])
-        for metric in metrics
-    ]
+    rows = []
+    for metric in metrics:
+        name = METRICS[metric].pretty
+        rows.append(line(name[0].upper() + name[1:], [number(means.at[method, metric], 3) for method in methods]))
     note = (
         "The median over the datasets of the mean over the counterfactuals found. A method that finds few is measured "
         "on those few, which tend to be the easy ones; the ranks count what is not found as the worst."
@@ -95,7 +102,7 @@ def plain_means(results: Results, model: str) -> Table:
 
 def complexity(results: Results, dataset: str) -> Table:
     """Tables 12 and 13: what the worst case comes to for a dataset, and the time it took."""
-    facts = results.datasets.set_index("dataset").loc[dataset]
+    facts = results.datasets.set_index("dataset").reindex([dataset]).loc[dataset]
     k, m = (facts[name] for name in ("n_training", "n_features"))
     size = "" if np.isnan(k) or np.isnan(m) else f" (k = {k:,.0f} training rows, m = {m:,.0f} features)"
     models = [model for model in ("ann", "rf") if (dataset, model) in results.of_paper.findings.ms_of]
@@ -129,7 +136,7 @@ def costs(results: Results, model: str) -> Table:
         "Calls of the model per batch": (cells.set_index(by)["model_calls"], 0),
         "Seconds to fit": (cells.set_index(by)["fit_seconds"], 2),
     }
-    methods = [method for method in results.method_names if method in set(records["method"])]
+    methods = _those(results.method_names, records["method"])
     rows = [
         line(name, [number(float(series.groupby("method").median().get(one, np.nan)), digits) for one in methods])
         for name, (series, digits) in figures.items()
@@ -142,29 +149,27 @@ def costs(results: Results, model: str) -> Table:
 def per_dataset(results: Results, model: str) -> list[Table]:
     """The appendix: each of the main figures for every dataset and method."""
     records = results.records[results.records["model"] == model]
-    by = records.groupby(["dataset", "method"])
-    is_found = (records["status"] == "found").astype(float)
-    coverage = (100 * is_found).groupby([records["dataset"], records["method"]]).mean()
-    figures: dict[str, tuple[str, pd.Series, int, Callable[[Iterable[float]], float]]] = {
-        "coverage": ("Coverage (%)", coverage, 1, max),
-        "sparsity": ("Features changed, mean", by["sparsity"].mean(), 2, min),
-        "l1_range": ("L1 distance over ranges, mean", by["l1_range"].mean(), 3, min),
-        "ae_error": ("Autoencoder error, mean", by["ae_error"].mean(), 4, min),
-        "ms": ("CPU time, mean (ms)", by["alone"].mean() * 1000, 1, min),
-    }
-    methods = [method for method in results.method_names if method in set(records["method"])]
+    records = records.assign(covered=100.0 * (records["status"] == "found"), ms=records["alone"] * 1000)
+    methods, datasets = (
+        _those(results.method_names, records["method"]),
+        _those(results.dataset_names, records["dataset"]),
+    )
     tables = []
-    for name, (title, series, digits, best) in figures.items():
-        rows = []
-        for dataset in results.dataset_names:
-            values = {method: float(series.get((dataset, method), np.nan)) for method in methods}
-            known = [value for value in values.values() if not np.isnan(value)]
-            if known:
-                cells = [number(value, digits, is_bold=value == best(known)) for value in values.values()]
-                rows.append(line(printed_name(dataset), cells))
+    for column, (title, digits) in _BY_DATASET.items():
+        means = records.groupby(["dataset", "method"])[column].mean().unstack("method").reindex(datasets)[methods]
+        best = (means.max(axis=1) if column == "covered" else means.min(axis=1)).to_numpy()
+        rows = [
+            line(printed_name(dataset), [number(value, digits, is_bold=value == best[i]) for value in values])
+            for i, (dataset, values) in enumerate(zip(datasets, means.to_numpy().tolist(), strict=True))
+        ]
         title = f"{title}, {model_name(model)} classifier"
-        tables.append(Table(f"by_dataset_{name}_{model}", title, method_head(methods), tuple(rows)))
+        tables.append(Table(f"by_dataset_{column}_{model}", title, method_head(methods), tuple(rows)))
     return tables
+
+
+def _those(names: Iterable[str], column: pd.Series) -> list[str]:
+    there = set(column.unique())
+    return [name for name in names if name in there]
 
 
 def growth(frame: pd.DataFrame, table: str, model: str) -> Table:
