@@ -11,6 +11,7 @@ from nicecf.benchmark.document import Block, Code, Listing, Table, Text, joined,
 from nicecf.benchmark.names import PAPER_METHODS, pretty
 from nicecf.benchmark.results import Results, model_name, printed_name
 
+_CELL = ["dataset", "model", "method"]
 _SAID_ELSEWHERE = ("command", "commands", "versions")
 _LABELS = {
     "seed": "Seed",
@@ -91,6 +92,9 @@ def _reductions(results: Results) -> list[str]:
             f"Methods that were run, or apply, on a part of the datasets only: {joined(partly)}. They are left out of "
             "the overall ranking and have tables of their own."
         )
+    n_all = len(results.dataset_names) * len(results.model_names) * len(results.method_names)
+    if (n_absent := n_all - results.cells.groupby(_CELL).ngroups) > 0:
+        points.append(f"Not run, or not yet: {n_absent} of {n_all} combinations of dataset, classifier and method.")
     if (rows := results.about.get("rows")) is not None and rows != paper.N_ROWS:
         points.append(f"Rows: {rows} for each dataset and classifier; the paper has {paper.N_ROWS}.")
     if results.about.get("profile") == "quick":

@@ -182,7 +182,8 @@ def _claims(results: Results) -> list[Block]:
     found: list[Block] = [
         Text(
             "Each claim is checked by the same function on the figures that the paper prints and on those of this run. "
-            "Significant means further apart than the critical difference (CD) of the comparison."
+            "Significant means further apart than the critical difference (CD) of the comparison; it is large where "
+            "few rows were run, and a claim of significance can fail by that alone."
         ),
         _verdicts("claims", "What the paper says, and what is seen here", PAPER_CLAIMS, results, compared),
         Text("Where the paper contradicts itself, and what that means here:"),

@@ -17,7 +17,6 @@ from nicecf.benchmark.names import BENCHMARKS, NICE_VARIANTS, PROPERTIES, pretty
 
 _NONE, _SPARS, _PROX, _PLAUS = NICE_VARIANTS
 _PROXIMITY, _PLAUSIBILITY = PROPERTIES["proximity"], PROPERTIES["plausibility"]
-_MINUTE_MS = 60_000.0
 # The paper calls a correlation of 0.764 high, and prints "all values > 0.900".
 _HIGH, _VERY_HIGH = 0.75, 0.9
 
@@ -60,7 +59,8 @@ def _any(values: Mapping[str, float], names: list[str]) -> dict[str, float]:
     return known
 
 
-def _nearest(values: Numbers) -> dict[str, float]:
+def nearest(values: Numbers) -> dict[str, float]:
+    """The lowest of the values, with its method."""
     return dict(sorted(values.items(), key=lambda item: item[1])[:1])
 
 
@@ -83,7 +83,7 @@ def lowest_by(metric: str, heroes: tuple[str, ...], than: tuple[str, ...] = (), 
         others = some(ranking.averages, than) if than else rest(ranking.averages, heroes)
         margin = ranking.critical_difference if significantly else 0.0
         holds = all(other - hero > margin for hero in first.values() for other in others.values())
-        behind = f"against {shown(others)}" if than else f"next {shown(_nearest(others))}"
+        behind = f"against {shown(others)}" if than else f"next {shown(nearest(others))}"
         return Seen(
             holds, f"{label(metric)} rank: {shown(first)}; {behind}" + (f"; CD {margin:.3f}" if significantly else "")
         )
@@ -196,7 +196,7 @@ def geco_covers_least(findings: Findings, model: str) -> Seen:
     """No other method has a lower coverage than GeCo."""
     coverage = findings.model(model).coverage
     others = rest(coverage, ("geco",))
-    figures = f"%: {shown(some(coverage, ['geco']), 1)}, next {shown(_nearest(others), 1)}"
+    figures = f"%: {shown(some(coverage, ['geco']), 1)}, next {shown(nearest(others), 1)}"
     return Seen(coverage["geco"] < min(others.values()), figures)
 
 
@@ -216,90 +216,6 @@ def nice_none_is_most_robust(findings: Findings, model: str) -> Seen:
     """The other model accepts the counterfactuals of NICE(none) more often than anybody else's."""
     robustness = some(findings.model(model).robustness, findings.methods)
     return Seen(robustness[_NONE] > max(rest(robustness, (_NONE,)).values()), f"%: {shown(robustness, 1)}")
-
-
-def slower_with_forest(findings: Findings, model: str) -> Seen:
-    """Every method takes longer with the RF."""
-    ann, rf = some(findings.model("ann").ms, findings.methods), some(findings.model("rf").ms, findings.methods)
-    ratios = {method: rf[method] / ann[method] for method in ann if method in rf and ann[method] > 0}
-    return Seen(min(ratios.values()) > 1, f"times as long with the RF: {shown(ratios, 1)}")
-
-
-def fastest_are(*methods: str) -> Check:
-    """Everybody else takes longer, in milliseconds."""
-
-    def check(findings: Findings, model: str) -> Seen:
-        ms = findings.model(model).ms
-        first, others = some(ms, methods), rest(ms, methods)
-        figures = f"ms: {shown(first, 1)}; next {shown(_nearest(others), 1)}"
-        return Seen(max(first.values()) < min(others.values()), figures)
-
-    return check
-
-
-def slowest_are(*methods: str) -> Check:
-    """Everybody else takes less, in milliseconds."""
-
-    def check(findings: Findings, model: str) -> Seen:
-        ms = findings.model(model).ms
-        last, others = some(ms, methods), rest(ms, methods)
-        before = max(others, key=lambda method: others[method])
-        figures = f"ms: {shown(last, 1)}; before {shown({before: others[before]}, 1)}"
-        return Seen(min(last.values()) > others[before], figures)
-
-    return check
-
-
-def ever_slower(*methods: str) -> Check:
-    """Each of the methods takes longer than the one before it."""
-
-    def check(findings: Findings, model: str) -> Seen:
-        ms = [findings.model(model).ms[method] for method in methods]
-        figures = ", ".join(f"{pretty(method)} {value:,.1f}" for method, value in zip(methods, ms, strict=True))
-        return Seen(bool(np.all(np.diff(ms) > 0)), f"ms: {figures}")
-
-    return check
-
-
-def ms_below(methods: tuple[str, ...], limit: float) -> Check:
-    """None of the methods takes longer than that on average."""
-
-    def check(findings: Findings, model: str) -> Seen:
-        ms = some(findings.model(model).ms, methods)
-        return Seen(max(ms.values()) <= limit, f"ms: {shown(ms, 1)}")
-
-    return check
-
-
-def takes_minutes(*methods: str) -> Check:
-    """Each of the methods takes at least a minute on average."""
-
-    def check(findings: Findings, model: str) -> Seen:
-        ms = some(findings.model(model).ms, methods)
-        return Seen(min(ms.values()) >= _MINUTE_MS, f"ms: {shown(ms, 0)}")
-
-    return check
-
-
-def ms_on(dataset: str, methods: tuple[str, ...], limit: float, *, longest: bool = False) -> Check:
-    """On that dataset none of the methods takes so long, on average or in the longest case."""
-
-    def check(findings: Findings, model: str) -> Seen:
-        table = findings.longest_ms_of if longest else findings.ms_of
-        if (dataset, model) not in table:
-            raise NotMeasuredError(f"{dataset} was not run")
-        ms = some(table[dataset, model], methods)
-        return Seen(max(ms.values()) < limit, f"{dataset}, {'longest' if longest else 'mean'} ms: {shown(ms, 1)}")
-
-    return check
-
-
-def nice_plaus_with_forest_is_slowest(findings: Findings, model: str) -> Seen:
-    """Of the four versions with both classifiers, NICE(plaus) with the RF takes the longest."""
-    ms = {(one, method): findings.model(one).ms[method] for method in NICE_VARIANTS for one in ("ann", "rf")}
-    one, method = max(ms, key=lambda key: ms[key])
-    figures = f"the longest is {pretty(method)} with the {one.upper()}, {ms[one, method]:,.1f} ms"
-    return Seen((one, method) == ("rf", _PLAUS), figures)
 
 
 def nice_prox_is_slightly_nearer(findings: Findings, model: str) -> Seen:
@@ -335,7 +251,7 @@ def nice_is_best(findings: Findings, model: str) -> Seen:
         averages = findings.model(model).ranking(metric).averages
         nice, others = some(averages, NICE_VARIANTS), some(averages, BENCHMARKS)
         holds = holds and min(nice.values()) < min(others.values())
-        figures.append(f"{name}: {shown(_nearest(nice))}, best of the others {shown(_nearest(others))}")
+        figures.append(f"{name}: {shown(nearest(nice))}, best of the others {shown(nearest(others))}")
     return Seen(holds, "; ".join(figures))
 
 

@@ -47,7 +47,7 @@ def main_results(comparison: Comparison, model: str, *, is_timed_alone: bool, be
         rows += _lines("CPU time in the batch (ms)", one.ms_in_batch, None, methods, 2)
     rows += _rank_lines(one, theirs, methods, _MAIN_RANKS)
     title = f"Comparison of {len(methods)} methods based on the {model_name(model)} classifier{_scope(comparison)}"
-    note = " ".join([_BOLD, tests(one, _MAIN_RANKS), _fewer(methods) if beside_paper else ""]).strip()
+    note = " ".join([_BOLD, friedman_note(one, _MAIN_RANKS), _fewer(methods) if beside_paper else ""]).strip()
     return Table(f"main_{comparison.name}_{model}", title, method_head(methods), tuple(rows), note)
 
 
@@ -62,8 +62,8 @@ def alternative_metrics(comparison: Comparison, model: str, *, beside_paper: boo
     rows += _lines("CM robustness (%)", one.robustness, theirs.robustness if theirs else None, methods, 1, bold=best)
     title = f"Average ranks by other metrics, based on the {model_name(model)} classifier{_scope(comparison)}"
     note = (
-        f"{_BOLD} {tests(one, _DETAIL_RANKS)} CM robustness: the share of the counterfactuals found that the other "
-        f"classifier accepts, too; its best value is bold. {_fewer(methods) if beside_paper else ''}"
+        f"{_BOLD} {friedman_note(one, _DETAIL_RANKS)} CM robustness: the share of the counterfactuals found that the "
+        f"other classifier accepts, too; its best value is bold. {_fewer(methods) if beside_paper else ''}"
     )
     return Table(f"metrics_{comparison.name}_{model}", title, method_head(methods), tuple(rows), note.strip())
 
@@ -135,7 +135,7 @@ def _fewer(methods: Sequence[str]) -> str:
     )
 
 
-def tests(one: ModelFindings, metrics: Mapping[str, str]) -> str:
+def friedman_note(one: ModelFindings, metrics: Mapping[str, str]) -> str:
     """The Friedman tests behind a table, in words; N and CD only where they are not those of the metric before."""
     parts, before = [], ""
     for metric, name in metrics.items():

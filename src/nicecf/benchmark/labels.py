@@ -12,7 +12,7 @@ from nicecf._typing import Floats, Ints
 
 _ANGLES = np.arange(12) * np.pi / 6
 _RINGS = np.array([0.0, 2.0, 4.0, 7.0, 11.0])  # in gaps, beyond where a label just touches its point
-_STARTS, _SWEEPS = 30, 20
+_STARTS, _SWEEPS = 10, 20
 
 
 class Box(NamedTuple):
@@ -90,12 +90,10 @@ def _candidates(point: Floats, size: Floats, gap: float) -> Floats:
 def _alone(centres: Floats, size: Floats, i: int, points: Floats, *, bounds: Box, gap: float, lines: Floats) -> Floats:
     """What each place of the label of point ``i`` costs, wherever the other labels are."""
     others = points[np.hypot(*(points - points[i]).T) > gap]  # not those that lie on it: they are always in the way
-    crossed = _inside(_between(points[i], centres), others, np.full(others.shape, gap)).sum(axis=(1, 2))
     return np.asarray(
         20 * _covered(centres, size, points, np.full(points.shape, 2 * gap)).sum(axis=1)
         + 4 * _covered(centres, size, lines, np.full(lines.shape, gap)).sum(axis=1)
         + 50 * _outside(centres, size, bounds)
-        + 10 * gap**2 * crossed
         + 3 * size[1] * _astray(centres, size, points[i], others, gap)
         + size[1] * gap * np.repeat(_RINGS, len(_ANGLES))
     )
