@@ -48,6 +48,7 @@ def made_up(datasets=("adult", "monk3"), models=("ann", "rf"), methods=PAPER_MET
                         {
                             **key,
                             "row": row,
+                            "predicted": row % 2,
                             "status": "found" if found else "time limit" if row == 0 else "not found",
                             "reason": None,
                             **dict(zip(QUALITIES, values if found else np.full(len(QUALITIES), nan), strict=True)),
@@ -108,6 +109,7 @@ def by_hand():
             "model": "ann",
             "method": ["nice-none"] * 4 + ["wit"] * 4,
             "row": [0, 1, 2, 3] * 2,
+            "predicted": [0, 0, 1, 1] * 2,
             "status": ["found", "found", "found", "time limit", *["found"] * 4],
             "reason": None,
             "sparsity": [1, 2, 1, nan, 2, 2, 3, 1],
@@ -362,6 +364,20 @@ def test_a_claim_for_one_model_that_was_run_says_so():
     assert str(judge(claim, findings_of(made_up(models=("rf",))))) == "holds (for RF; ANN was not run)"
     both = Claim("both", "here", lambda findings, model: pytest.fail("must not be asked"), models=(BOTH,))
     assert str(judge(both, findings_of(made_up(models=("rf",))))) == "cannot be said (ANN was not run)"
+
+
+def test_the_coverage_of_one_class_is_judged_on_every_dataset():
+    claim = next(claim for claim in PAPER_CLAIMS if claim.text.startswith("SEDC has perfect coverage on one"))
+    run = made_up(methods=("wit", "sedc"), rows=8)
+    records = run.records.assign(status="found")
+    is_odd_one = (records["dataset"] == "adult") == (records["predicted"] == 0)  # the other class on the other dataset
+    records.loc[is_odd_one, "status"] = "not found"
+    assert judge(claim, findings_of(replace(run, records=records))).kind == "holds"
+    lost = records[(records["model"] == "rf") & (records["method"] == "sedc") & ~is_odd_one].index[:1]
+    records.loc[lost, "status"] = "not found"
+    verdict = judge(claim, findings_of(replace(run, records=records)))
+    assert str(verdict) == "holds in part (ANN yes, RF no)"
+    assert "RF: at least 75.0 % of the class that SEDC covers better" in verdict.figures
 
 
 def test_own_claims_are_judged_row_by_row():

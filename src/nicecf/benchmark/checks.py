@@ -207,9 +207,16 @@ def coverage_between_cbr_and_sedc(findings: Findings, model: str) -> Seen:
     return Seen((ordered[0], ordered[-1]) == ("cbr", "sedc"), f"%: {shown(coverage, 1)}")
 
 
-def class_is_not_kept(findings: Findings, model: str) -> Seen:
-    """What depends on the class of a row cannot be checked."""
-    raise NotMeasuredError("the records do not hold the class of a row")
+def covers_a_class(method: str) -> Check:
+    """On every dataset the method covers one of the two classes completely."""
+
+    def check(findings: Findings, model: str) -> Seen:
+        least = findings.model(model).better_class.get(method, np.nan)
+        if np.isnan(least):
+            raise NotMeasuredError("coverage by class was not measured")
+        return Seen(least == 100.0, f"at least {least:.1f} % of the class that {pretty(method)} covers better")
+
+    return check
 
 
 def nice_none_is_most_robust(findings: Findings, model: str) -> Seen:

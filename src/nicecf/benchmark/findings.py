@@ -57,7 +57,8 @@ class ModelFindings:
     """What was found for one classifier, all of it over the same observations.
 
     ``coverage`` and ``robustness`` are percentages, ``ms`` and ``ms_in_batch`` milliseconds of one explanation
-    (alone, and its share of a batch). ``ranks`` are by "time" and `QUALITIES`; ``values`` are the matrices that were
+    (alone, and its share of a batch). ``better_class``: the coverage of the class that a method covers better, on the
+    dataset where that is lowest. ``ranks`` are by "time" and `QUALITIES`; ``values`` are the matrices that were
     ranked. ``correlations``: of the ranks by two qualities.
     """
 
@@ -69,6 +70,7 @@ class ModelFindings:
     robustness: Numbers
     correlations: Mapping[tuple[str, str], float]
     ms_in_batch: Numbers = field(default_factory=dict)
+    better_class: Numbers = field(default_factory=dict)
     values: Mapping[str, Floats] = field(default_factory=dict)
 
     def ranking(self, metric: str) -> Ranking:
@@ -144,11 +146,19 @@ def _of_model(records: pd.DataFrame, methods: Sequence[str]) -> ModelFindings:
         coverage=dict(zip(methods, (100 * (~np.isnan(found)).mean(axis=0)).tolist(), strict=True)),
         ms=_mean_of_means(records, "alone", methods),
         ms_in_batch=_mean_of_means(records, "seconds", methods),
+        better_class=_better_class(records, methods),
         ranks={metric: _ranking(those, methods) for metric, those in values.items()},
         robustness=_of_methods(by_method["valid_for_other"].mean() * 100, methods),
         correlations=_correlations({one: (values[one], indexes[one]) for one in QUALITIES if one in values}),
         values=values,
     )
+
+
+def _better_class(records: pd.DataFrame, methods: Sequence[str]) -> dict[str, float]:
+    """Of the datasets with rows of both classes."""
+    is_found = (records["status"] == "found").groupby([records[one] for one in ("method", "dataset", "predicted")])
+    by_class = 100 * is_found.mean().unstack("predicted").dropna()
+    return _of_methods(by_class.max(axis=1).groupby("method").min(), methods)
 
 
 def _timed(records: pd.DataFrame, methods: Sequence[str]) -> Floats:

@@ -32,7 +32,7 @@ PAPER_CLAIMS: tuple[Claim, ...] = (
         ("cbr", "sedc"),
         against_all=True,
     ),
-    Claim("SEDC has perfect coverage on one of both classes", "4.2", checks.class_is_not_kept, ("sedc",)),
+    Claim("SEDC has perfect coverage on one of both classes", "4.2", checks.covers_a_class("sedc"), ("sedc",)),
     Claim(
         "Explanations take much longer for the RF than for the ANN, with every algorithm",
         _TABLES,
