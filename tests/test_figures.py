@@ -293,6 +293,10 @@ class TestTradeOff:
         figure = trade_off({"wit": (1, 2), "cbr": (2, 1), "geco": (nan, 1), "dice": (1, nan)})
         assert "Left out, without a rank: GeCo, DiCE" in written(figure)
         assert "GeCo" not in written(figure)
+
+    def test_a_note_of_many_lines_has_room(self):
+        missing = {f"a rather long name of a method {i}": (nan, nan) for i in range(12)}
+        figure = trade_off(both(SPARSITY, PLAUSIBILITY) | {"nice-thorough": (2, 2)} | missing)
         assert texts_that_touch(figure) == []
 
     def test_of_no_methods(self):
@@ -409,6 +413,7 @@ class TestGrowth:
         for axis in (figure.axes[0].xaxis, figure.axes[0].yaxis):
             low, high = axis.get_view_interval()
             assert any(low <= place <= high for place in axis.get_majorticklocs())
+            assert high / low > 4.9  # or the noise of two equal times would look like growth
         assert any(re.fullmatch(r"[\d.,]+", words) for words in written(figure))
         assert texts_that_touch(figure) == []
 

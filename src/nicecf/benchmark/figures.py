@@ -358,7 +358,7 @@ def _name_ranks(
 
 
 def _logarithmic(axes: Axes, which: Literal["x", "y"], values: Floats) -> None:
-    """A logarithmic axis with plain numbers: room at both ends, and never so short that no number is on it."""
+    """A logarithmic axis with plain numbers, room at both ends, and never so short that noise looks like growth."""
     ticker = matplotlib("matplotlib.ticker")
     axes.set(**{f"{which}scale": "log"})
     low, high = (values.min(), values.max()) if len(values) else (1.0, 10.0)
