@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -77,6 +78,31 @@ def test_known_answers_of_two_datasets_and_two_methods(tables, finished):
     # From low, the nearest high value is half of the range away; from high, low is: half of it, or all.
     assert set(nice.loc[nice["predicted"] == 1, "l1_range"]) == {0.5}
     assert set(nice.loc[nice["predicted"] == 0, "l1_range"]) == {0.5, 1.0}
+
+
+def test_the_report_of_two_datasets_and_two_methods_says_what_is_known(finished, tmp_path, capsys):
+    assert cli.main(["benchmark", "report", str(finished.folder), "--out", str(tmp_path / "report")]) == 0
+    assert str(tmp_path / "report") in capsys.readouterr().out
+    table = pd.read_csv(tmp_path / "report" / "tables" / "main_paper_rf.csv", index_col=0)
+    records = finished.records().query("model == 'rf'")
+    of_sedc = records[records["method"] == "sedc"]
+    n_low = int(((of_sedc["dataset"] == "steps") & (of_sedc["predicted"] == 1)).sum())
+    # SEDC's mode of the switch is one of its two values: it reaches that class, and of the steps the low ones.
+    n_switched = int(((of_sedc["dataset"] == "switch") & (of_sedc["status"] == "found")).sum())
+    assert 0 < n_switched < 30
+    coverage = table.loc["Coverage (%)"].astype(float)
+    assert coverage["NICE (spars)"] == 100.0
+    assert coverage["SEDC"] == pytest.approx(100 * (n_low + n_switched) / 60)
+    # Both change one feature, so they tie at rank 1 wherever SEDC finds something; where not, it has rank 2.
+    assert float(table.loc["Spars. rank", "NICE (spars)"]) == 1.0
+    assert float(table.loc["Spars. rank", "SEDC"]) == pytest.approx(2 - (n_low + n_switched) / 60)
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert "<svg" in page
+    assert "src=" not in page.replace('src="data:', "")  # nothing is fetched
+    text = (tmp_path / "report" / "report.md").read_text()
+    assert "All versions of NICE have 100 % coverage" in text
+    for figure in re.findall(r"\]\((figures/[^)]+)\)", text):
+        assert (tmp_path / "report" / figure).is_file()
 
 
 def test_sedc_reaches_the_class_of_the_mean_and_no_other(tables, finished):
@@ -264,6 +290,14 @@ def test_a_process_that_dies_takes_only_its_dataset_along(tmp_path):
     sender.send("the disk is full")
     with pytest.raises(ExperimentError, match="the disk is full"):
         run._hear(results, "adult", 0, receiver)
+
+
+def test_nothing_to_report(tmp_path, capsys):
+    Store.create(tmp_path)
+    assert cli.main(["benchmark", "report", str(tmp_path)]) == 2
+    assert capsys.readouterr().err.startswith(f"nicecf: nothing to report: no cell is done in {tmp_path}")
+    assert cli.main(["benchmark", "report", str(tmp_path / "elsewhere")]) == 1
+    assert "holds no results: there is no file results.sqlite" in capsys.readouterr().err
 
 
 def test_what_does_not_apply_is_said_and_not_counted_as_not_found(tables, tmp_path):

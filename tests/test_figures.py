@@ -13,10 +13,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nicecf.benchmark import figures
-from nicecf.benchmark.labels import Box, around, levels, spread
 from nicecf.benchmark.methods import METHODS
-from nicecf.benchmark.names import BENCHMARKS, METRICS, NICE_VARIANTS, OURS, PAPER_METHODS, PROPERTIES, kind, pretty
+from nicecf.benchmark.report import figures
+from nicecf.benchmark.report.labels import Box, around, levels, spread
+from nicecf.benchmark.report.names import (
+    BENCHMARKS,
+    METRICS,
+    NICE_VARIANTS,
+    OURS,
+    PAPER_METHODS,
+    PROPERTIES,
+    kind,
+    pretty,
+)
 
 nan = np.nan
 drawing = pytest.mark.skipif(
@@ -525,7 +534,7 @@ class TestSvg:
 
 
 def test_matplotlib_is_not_imported_before_something_is_drawn():
-    code = "import sys, nicecf.benchmark.figures; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, nicecf.benchmark.report.figures; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

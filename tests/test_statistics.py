@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import friedmanchisquare, norm, rankdata, studentized_range
 
-from nicecf.benchmark.names import METRICS, PAPER_METHODS
+from nicecf.benchmark.report.names import METRICS, PAPER_METHODS
 from nicecf.benchmark.statistics import (
     cliques,
     critical_difference,

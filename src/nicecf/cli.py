@@ -100,13 +100,14 @@ def _run(options: argparse.Namespace) -> int:
 
 def _report(options: argparse.Namespace) -> int:
     from nicecf.benchmark import report
-    from nicecf.benchmark.results import RunFrames
     from nicecf.benchmark.store import Store
 
     store = Store.open(options.folder)
-    frames = RunFrames(store.records(), store.cells(), store.models(), store.datasets(), store.about(), store.growth())
+    frames = report.RunFrames(
+        store.records(), store.cells(), store.models(), store.datasets(), store.about(), store.growth()
+    )
     out = Path(options.out or Path(options.folder) / "report")
-    report.write(frames, out)
+    report.write(frames, out, source=options.folder)
     print(f"The report is in {out}: report.html, report.md, tables and figures.")
     return _DONE
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from nicecf._typing import Floats
 from nicecf.benchmark import statistics
-from nicecf.benchmark.names import METRICS
+from nicecf.benchmark.report.names import METRICS
 from nicecf.benchmark.statistics import Friedman
 
 QUALITIES = ("sparsity", "l1_range", "l1_std", "l2_range", "l2_std", "ae_error", "im1", "im2", "nn5")
@@ -112,7 +112,7 @@ def compare(records: pd.DataFrame, methods: Sequence[str], models: Iterable[str]
     """Compare methods over the observations (dataset, model, row) that every one of them was given.
 
     ``records`` are those of a run with "found" (1.0) and "alone" (seconds, of a batch where it was not measured) added,
-    as `nicecf.benchmark.results` does. A model without a common observation is left out.
+    as `nicecf.benchmark.report.results` does. A model without a common observation is left out.
     """
     shared = common(records, methods)
     by_model = {model: shared[shared["model"] == model] for model in models}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from nicecf.benchmark import figures
-from nicecf.benchmark.document import Picture
-from nicecf.benchmark.names import PROPERTIES
-from nicecf.benchmark.results import Comparison, model_name
-from nicecf.benchmark.tables import slug
+from nicecf.benchmark.report import figures
+from nicecf.benchmark.report.document import Picture
+from nicecf.benchmark.report.names import PROPERTIES
+from nicecf.benchmark.report.results import Comparison, model_name
+from nicecf.benchmark.report.tables import slug
 
 _PAIRS = (("sparsity", "proximity"), ("sparsity", "plausibility"), ("proximity", "plausibility"))
 _AXES = {"n_features": "features", "n_training": "training rows"}

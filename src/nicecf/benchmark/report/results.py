@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from nicecf.benchmark import findings
 from nicecf.benchmark.datasets import PAPER
-from nicecf.benchmark.findings import OBSERVATION, QUALITIES, Findings
-from nicecf.benchmark.names import OURS, PAPER_METHODS
+from nicecf.benchmark.report import findings
+from nicecf.benchmark.report.findings import OBSERVATION, QUALITIES, Findings
+from nicecf.benchmark.report.names import OURS, PAPER_METHODS
 from nicecf.exceptions import OptionError
 
 # A method that lacks more of the observations than this is not in the overall ranking: the others would lose too many.

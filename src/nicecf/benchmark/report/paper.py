@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nicecf.benchmark.findings import Findings, ModelFindings, Ranking
-from nicecf.benchmark.names import PAPER_METHODS
+from nicecf.benchmark.report.findings import Findings, ModelFindings, Ranking
+from nicecf.benchmark.report.names import PAPER_METHODS
 
 TITLE = "NICE: An Algorithm for Nearest Instance Counterfactual Explanations"
 AUTHORS = "Brughmans, Leyman and Martens"

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from nicecf.benchmark import paper
 from nicecf.benchmark.datasets import PAPER
-from nicecf.benchmark.document import Cell, Row, Table, factor, line, number
-from nicecf.benchmark.findings import (
+from nicecf.benchmark.report import paper
+from nicecf.benchmark.report.document import Cell, Row, Table, factor, line, number
+from nicecf.benchmark.report.findings import (
     QUALITIES,
     common,
 )
-from nicecf.benchmark.names import METRICS, NICE_VARIANTS, pretty
-from nicecf.benchmark.results import Results, model_name, printed_name
+from nicecf.benchmark.report.names import METRICS, NICE_VARIANTS, pretty
+from nicecf.benchmark.report.results import Results, model_name, printed_name
 
 _BY_DATASET = {
     "covered": ("Coverage (%)", 1),

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from html import escape
 
-from nicecf.benchmark.document import (
+from nicecf.benchmark.report.document import (
     Block,
     Cell,
     Code,

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from nicecf.benchmark import paper
-from nicecf.benchmark.checks import head_to_head
-from nicecf.benchmark.document import Cell, Row, Table, factor, joined, line, number
-from nicecf.benchmark.findings import (
+from nicecf.benchmark.report import paper
+from nicecf.benchmark.report.checks import head_to_head
+from nicecf.benchmark.report.document import Cell, Row, Table, factor, joined, line, number
+from nicecf.benchmark.report.findings import (
     PLAUSIBILITIES,
     PROXIMITIES,
     ModelFindings,
@@ -18,9 +18,9 @@ from nicecf.benchmark.findings import (
     Ranking,
     label,
 )
-from nicecf.benchmark.names import NICE_VARIANTS, PAPER_METHODS, PROPERTIES, pretty
-from nicecf.benchmark.results import Comparison, Results, model_name
-from nicecf.benchmark.tables import method_head
+from nicecf.benchmark.report.names import NICE_VARIANTS, PAPER_METHODS, PROPERTIES, pretty
+from nicecf.benchmark.report.results import Comparison, Results, model_name
+from nicecf.benchmark.report.tables import method_head
 
 _MAIN_RANKS = {
     "time": "Time rank",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nicecf.benchmark import checks, time_checks
-from nicecf.benchmark.claims import BOTH, Claim
-from nicecf.benchmark.findings import PLAUSIBILITIES, PROXIMITIES
-from nicecf.benchmark.names import BENCHMARKS, NICE_VARIANTS, PROPERTIES, pretty
+from nicecf.benchmark.report import checks, time_checks
+from nicecf.benchmark.report.claims import BOTH, Claim
+from nicecf.benchmark.report.findings import PLAUSIBILITIES, PROXIMITIES
+from nicecf.benchmark.report.names import BENCHMARKS, NICE_VARIANTS, PROPERTIES, pretty
 
 _NONE, _SPARS, _PROX, _PLAUS = NICE_VARIANTS
 _SEARCHING = (_SPARS, _PROX, _PLAUS)

@@ -7,10 +7,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from nicecf.benchmark import figures, render
-from nicecf.benchmark.chapters import compose
-from nicecf.benchmark.document import Document
-from nicecf.benchmark.results import Results, RunFrames
+from nicecf.benchmark.report import figures, render
+from nicecf.benchmark.report.chapters import compose
+from nicecf.benchmark.report.document import Document
+from nicecf.benchmark.report.results import Results, RunFrames
 from nicecf.exceptions import ExperimentError
 
 __all__ = ["RunFrames", "write"]

@@ -1,12 +1,12 @@
-"""Checks of claims about time; as those of `nicecf.benchmark.checks`, of which they are the other half."""
+"""Checks of claims about time; as those of `nicecf.benchmark.report.checks`, of which they are the other half."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from nicecf.benchmark.checks import Check, Seen, nearest, rest, shown, some
-from nicecf.benchmark.findings import Findings, NotMeasuredError
-from nicecf.benchmark.names import NICE_VARIANTS, pretty
+from nicecf.benchmark.report.checks import Check, Seen, nearest, rest, shown, some
+from nicecf.benchmark.report.findings import Findings, NotMeasuredError
+from nicecf.benchmark.report.names import NICE_VARIANTS, pretty
 
 _MINUTE_MS = 60_000.0
 

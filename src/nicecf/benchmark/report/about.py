@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nicecf.benchmark import paper
 from nicecf.benchmark.datasets import PAPER
-from nicecf.benchmark.document import Block, Code, Listing, Table, Text, joined, line, number, words
-from nicecf.benchmark.names import PAPER_METHODS, pretty
-from nicecf.benchmark.results import Results, model_name, printed_name
+from nicecf.benchmark.report import paper
+from nicecf.benchmark.report.document import Block, Code, Listing, Table, Text, joined, line, number, words
+from nicecf.benchmark.report.names import PAPER_METHODS, pretty
+from nicecf.benchmark.report.results import Results, model_name, printed_name
 
 _CELL = ["dataset", "model", "method"]
 _SAID_ELSEWHERE = ("command", "commands", "versions")

@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from nicecf.benchmark import about, paper, pictures
-from nicecf.benchmark import comparison_tables as comparisons
-from nicecf.benchmark import tables as plain
-from nicecf.benchmark.claims import Claim, Kind, Verdict, judge
-from nicecf.benchmark.document import Block, Cell, Document, Folded, Listing, Row, Section, Table, Text, joined, words
-from nicecf.benchmark.findings import PLAUSIBILITIES, PROXIMITIES
-from nicecf.benchmark.names import pretty
-from nicecf.benchmark.paper_claims import OWN_CLAIMS, PAPER_CLAIMS
-from nicecf.benchmark.results import Comparison, Results, model_name
+from nicecf.benchmark.report import about, paper, pictures
+from nicecf.benchmark.report import comparison_tables as comparisons
+from nicecf.benchmark.report import tables as plain
+from nicecf.benchmark.report.claims import Claim, Kind, Verdict, judge
+from nicecf.benchmark.report.document import (
+    Block,
+    Cell,
+    Document,
+    Folded,
+    Listing,
+    Row,
+    Section,
+    Table,
+    Text,
+    joined,
+    words,
+)
+from nicecf.benchmark.report.findings import PLAUSIBILITIES, PROXIMITIES
+from nicecf.benchmark.report.names import pretty
+from nicecf.benchmark.report.paper_claims import OWN_CLAIMS, PAPER_CLAIMS
+from nicecf.benchmark.report.results import Comparison, Results, model_name
 
 _PLURALS: dict[Kind, str] = {
     "holds": "hold here",

@@ -14,9 +14,20 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from nicecf._typing import Floats
-from nicecf.benchmark.canvas import INK, LARGE, PALE, SMALL, as_svg, matplotlib, new_figure, save, style, text_size
-from nicecf.benchmark.labels import Box, around, levels, spread
-from nicecf.benchmark.names import OURS, Kind, kind, pretty
+from nicecf.benchmark.report.canvas import (
+    INK,
+    LARGE,
+    PALE,
+    SMALL,
+    as_svg,
+    matplotlib,
+    new_figure,
+    save,
+    style,
+    text_size,
+)
+from nicecf.benchmark.report.labels import Box, around, levels, spread
+from nicecf.benchmark.report.names import OURS, Kind, kind, pretty
 from nicecf.benchmark.statistics import cliques, efficient
 
 if TYPE_CHECKING:
