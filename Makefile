@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Real data, laid out as README.md says, is used where this names its folder.
 export NICECF_DATA
 
-.PHONY: demo test check format bench bench-alibi bench-neighbors test-oldest clean help
+.PHONY: demo test check format paper bench bench-alibi bench-neighbors test-oldest clean help
 
 help:            ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
@@ -25,6 +25,16 @@ check: .venv/check.done          ## style, types, imports, spelling
 format: .venv/check.done         ## let ruff write the style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+paper: .venv/paper.done          ## the experiment of the paper, into results/ (about two hours on two cores)
+	$(BIN)/nicecf benchmark run --profile quick --out results/main --rows 200 --time-limit 0.5 --seed 0 --jobs 2 \
+	  --methods nice-none nice-spars nice-prox nice-plaus nice-thorough wit cbr sedc geco growing-spheres
+	$(BIN)/nicecf benchmark run --profile quick --out results/twelve --rows 20 --time-limit 20 --seed 0 --jobs 2 \
+	  --datasets australian breast_w churn credit_g diabetes monk2 phoneme profb spambase tic_tac_toe tokyo1 wdbc \
+	  --methods nice-none nice-spars nice-prox nice-plaus nice-thorough wit cbr sedc dice cfproto geco growing-spheres
+	$(BIN)/nicecf benchmark growth --out results/main
+	$(BIN)/nicecf benchmark report results/main --out docs/results/main
+	$(BIN)/nicecf benchmark report results/twelve --out docs/results/twelve
 
 bench: .venv/bench.done          ## speed beside NICEx, the baselines, growth of time and memory, rules, quality
 	$(BIN)/python benchmarks/speed.py
@@ -62,6 +72,10 @@ clean:           ## remove what the commands above built
 .venv/dice.done: .venv/demo.done
 	$(BIN)/pip install --quiet jsonschema tqdm requests
 	$(BIN)/pip install --quiet --no-deps 'dice-ml>=0.12' raiutils
+	touch $@
+
+.venv/paper.done: .venv/dice.done pyproject.toml
+	$(BIN)/pip install --quiet --editable '.[benchmark]'
 	touch $@
 
 .venv/check.done: .venv/bin/python pyproject.toml
