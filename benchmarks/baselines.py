@@ -20,7 +20,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -29,7 +28,10 @@ from threadpoolctl import threadpool_limits
 from common import Problem, Report, adult_path, machine, markdown_table, progress, real_or_generated, short
 from nicecf import NICE, baselines
 from nicecf.autoencoder import Autoencoder
+from nicecf.benchmark import statistics
 from nicecf.benchmark.datasets import adult, loan_book
+from nicecf.benchmark.report import paper
+from nicecf.benchmark.report.names import PAPER_METHODS, pretty
 from nicecf.result import Counterfactuals
 from speed import fitted_models, heads
 
@@ -46,30 +48,16 @@ METHODS: dict[str, Callable[..., Any]] = {
 NEED_AN_ERROR = ("NICE(plaus)", "NICE thorough")
 # Of the ten algorithms of the paper: coverage in %, CPU time in ms, average ranks of sparsity and proximity.
 PAPER = {
-    "MLP": {
-        "NICE(none)": (100.0, 3.7, 5.17, 5.10),
-        "NICE(spars)": (100.0, 14.8, 1.42, 1.86),
-        "NICE(prox)": (100.0, 20.0, 1.67, 1.72),
-        "NICE(plaus)": (100.0, 81.3, 3.33, 3.48),
-        "WIT": (100.0, 6.1, 5.33, 5.34),
-        "CBR": (62.7, 26.2, 4.39, 5.34),
-        "SEDC": (78.4, 45.7, 3.16, 4.10),
-        "DiCE": (70.1, 130_783.0, 3.67, 4.85),
-        "CFproto": (76.7, 19_315.8, 5.35, 4.08),
-        "GeCo": (49.4, 1606.5, 7.43, 7.95),
-    },
-    "forest": {
-        "NICE(none)": (100.0, 61.8, 4.73, 4.56),
-        "NICE(spars)": (100.0, 573.4, 1.31, 1.63),
-        "NICE(prox)": (100.0, 925.8, 1.87, 1.63),
-        "NICE(plaus)": (100.0, 2090.6, 3.15, 3.16),
-        "WIT": (100.0, 95.2, 4.87, 4.88),
-        "CBR": (48.3, 320.6, 5.10, 5.85),
-        "SEDC": (72.0, 1499.6, 3.34, 4.24),
-        "DiCE": (63.3, 2_016_936.8, 4.11, 5.50),
-        "CFproto": (68.2, 799_339.6, 5.51, 4.52),
-        "GeCo": (39.4, 6478.1, 7.65, 7.89),
-    },
+    ours: {
+        pretty(method).replace("NICE (", "NICE("): (
+            printed.coverage[method],
+            printed.ms[method],
+            printed.ranks["sparsity"].averages[method],
+            printed.ranks["l1_range"].averages[method],
+        )
+        for method in PAPER_METHODS
+    }
+    for ours, printed in (("MLP", paper.FINDINGS.models["ann"]), ("forest", paper.FINDINGS.models["rf"]))
 }
 
 
@@ -119,24 +107,23 @@ def measure(
 
 
 def ranks(by_method: dict[str, np.ndarray]) -> dict[str, float]:
-    """Average ranks as in the paper: 1 is best, the lowest rank on a tie, the worst where none was found."""
-    table = pd.DataFrame(by_method)
-    ranked = table.rank(axis=1, method="min").where(np.isfinite(table), len(by_method))
-    return dict(ranked.mean())
+    """Average ranks as in the paper."""
+    values = np.column_stack(list(by_method.values()))
+    return dict(zip(by_method, statistics.ranks(values).mean(axis=0), strict=True))
 
 
 def table(model_name: str, measured: dict[str, Measured]) -> str:
     """All methods on one model, the paper's figures in brackets."""
-    paper = PAPER[model_name]
-    of_paper = [name for name in paper if name in measured]
-    is_whole = len(of_paper) == len(paper)
+    printed_in_paper = PAPER[model_name]
+    of_paper = [name for name in printed_in_paper if name in measured]
+    is_whole = len(of_paper) == len(printed_in_paper)
     by_changes = ranks({name: measured[name].changes for name in of_paper}) if is_whole else {}
     by_distance = ranks({name: measured[name].distances for name in of_paper}) if is_whole else {}
     lines = []
     for name, one in measured.items():
         coverage, ms, changes_rank, distance_rank = (
-            (f"{printed:,.1f}" if k < 2 else f"{printed:.2f}") if name in paper else "-"
-            for k, printed in enumerate(paper.get(name, (0.0, 0.0, 0.0, 0.0)))
+            (f"{printed:,.1f}" if k < 2 else f"{printed:.2f}") if name in printed_in_paper else "-"
+            for k, printed in enumerate(printed_in_paper.get(name, (0.0, 0.0, 0.0, 0.0)))
         )
         found, metrics = one.cfs.found, one.cfs.metrics()
         lines.append(

@@ -37,6 +37,8 @@ from threadpoolctl import threadpool_limits
 
 from common import Report, machine, markdown_table, progress, short
 from nicecf import NICE, Constraints, Counterfactuals
+from nicecf.benchmark.report import paper
+from nicecf.benchmark.report.names import NICE_VARIANTS
 
 MODELS = ("forest", "MLP", "boosting")
 FREE = "no rules"
@@ -51,8 +53,14 @@ single rows, the median over {N_SINGLE} rows, each with all levels in turn."""
 CUTOFFS = (0.05, 0.12, 0.25, 0.5, 0.75, 0.88, 0.95)
 # Cross-model robustness in the paper, percent: means over its tables, of which adult is one.
 PAPER = {
-    "MLP": {"none": 94.3, "sparsity": 68.3, "proximity": 68.7, "plausibility": 81.3},
-    "forest": {"none": 80.9, "sparsity": 64.4, "proximity": 62.8, "plausibility": 69.6},
+    name: dict(
+        zip(
+            ("none", "sparsity", "proximity", "plausibility"),
+            (paper.FINDINGS.models[model].robustness[variant] for variant in NICE_VARIANTS),
+            strict=True,
+        )
+    )
+    for name, model in (("MLP", "ann"), ("forest", "rf"))
 }
 N_DICE = 20
 DICE_SECONDS = 60
