@@ -3,7 +3,15 @@
 from nicecf import baselines as baselines
 from nicecf.classifier import from_score
 from nicecf.constraints import Constraints, Relaxation
-from nicecf.exceptions import DecisionWarning, ModelError, NicecfError, NotFittedError, OptionError, SchemaError
+from nicecf.exceptions import (
+    DecisionWarning,
+    ExperimentError,
+    ModelError,
+    NicecfError,
+    NotFittedError,
+    OptionError,
+    SchemaError,
+)
 from nicecf.nice import NICE
 from nicecf.result import Change, Counterfactual, Counterfactuals
 
@@ -14,6 +22,7 @@ __all__ = [
     "Counterfactual",
     "Counterfactuals",
     "DecisionWarning",
+    "ExperimentError",
     "ModelError",
     "NicecfError",
     "NotFittedError",
