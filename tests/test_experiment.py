@@ -278,6 +278,66 @@ def test_a_dataset_that_fails_is_kept_with_its_error_and_stops_no_other(tables, 
     assert run.run(plan, tmp_path / "results") == run.Outcome(2, 2, {})
 
 
+def test_what_is_known_of_a_dataset_outlives_its_failure(tables, tmp_path):
+    plan = plan_of(tables, "switch", methods=("sedc",), models=("rf",))
+    run.run(plan, tmp_path)
+    results = Store.open(tmp_path)
+    results.write_failure("switch", "the disk was unplugged")
+    results.write_failure("steps", "there is no file")
+    kept = results.datasets().set_index("dataset")
+    assert (kept.loc["switch", "n_rows"], kept.loc["switch", "error"]) == (N_ROWS, "the disk was unplugged")
+    assert kept.loc["steps", "error"] == "there is no file"
+
+
+def test_a_cell_that_is_done_is_not_replaced(tmp_path):
+    results = Store.create(tmp_path)
+    cell = {"dataset": "d", "model": "rf", "method": "wit", "status": "done"}
+    record = {"dataset": "d", "model": "rf", "method": "wit", "row": 0, "status": "found"}
+    results.write_cell(cell | {"status": "failed"}, [])
+    results.write_cell(cell, [record])
+    results.write_cell(cell | {"status": "failed"}, [])  # by a process whose run was killed
+    assert results.cells()["status"].tolist() == ["done"]
+    assert len(results.records()) == 1
+
+
+def test_another_table_of_the_same_name_is_not_mixed_in(tables, tmp_path):
+    own = tmp_path / "switch.csv"
+    frame = pd.read_csv(tables / "switch.csv")
+    frame.to_csv(own, index=False)
+    plan = Plan(datasets=(str(own),), methods=("wit",), models=("rf",), rows=20, alone=0)
+    assert run.run(plan, tmp_path / "results") == run.Outcome(1, 1, {})
+    frame.assign(target=1 - frame["target"]).to_csv(own, index=False)
+    more = Plan(datasets=(str(own),), methods=("wit", "sedc"), models=("rf",), rows=20, alone=0)
+    outcome = run.run(more, tmp_path / "results")
+    assert "switch is not the table that the results in" in outcome.failures["switch"]
+    assert Store.open(tmp_path / "results").cells()["method"].tolist() == ["wit"]
+
+
+def _die_while_writing(folder: Path) -> None:
+    with Store(folder).writing() as connection:
+        connection.execute("PRAGMA cache_size = 1")  # so that it is written before the end
+        connection.execute("UPDATE records SET reason = hex(randomblob(2000))")
+        connection.execute("INSERT INTO about VALUES ('half', '1')")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("name", ["plain", "a%41b", "a#1", "a?x"])
+def test_killed_in_the_middle_of_writing_the_results_are_as_before(tmp_path, name):
+    folder = tmp_path / name
+    results = Store.create(folder)
+    _write_cells(folder, "a")
+    before = untimed(results)
+    context = multiprocessing.get_context("spawn")
+    writer = context.Process(target=_die_while_writing, args=(folder,))
+    writer.start()
+    writer.join()
+    assert writer.exitcode == -signal.SIGKILL
+    assert (folder / f"{store.FILE}-journal").exists()
+    assert untimed(Store.open(folder)) == before
+    assert "half" not in Store.create(folder).about()
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
 def test_a_process_that_dies_takes_only_its_dataset_along(tmp_path):
     results = Store.create(tmp_path)
     receiver, sender = multiprocessing.Pipe(duplex=False)
@@ -328,6 +388,7 @@ class Never:
 def test_a_method_is_given_the_seed_and_the_time_limit_where_it_takes_them(monkeypatch):
     monkeypatch.setitem(methods.METHODS, "never", Never)
     assert methods.make("never", None, categorical=[], seed=3, time_limit=2.0).options == {"seconds_per_row": 2.0}
+    assert methods.make("never", None, categorical=[], seed=3, time_limit=None).options == {"seconds_per_row": None}
     geco = methods.make("geco", None, categorical=[1], seed=3, time_limit=None)
     assert (geco.random_state, geco.categorical_features) == (3, [1])
 
@@ -338,6 +399,21 @@ def test_rows_that_run_out_of_time_are_counted_as_such(tables, tmp_path):
     records = Store.open(tmp_path).records()
     assert set(records["status"]) == {"time limit"}
     assert records["reason"].str.startswith("time_budget was used up").all()
+    assert run._OUT_OF_TIME.match("DiCE had found nothing for 1 after 20 seconds")
+    assert not run._OUT_OF_TIME.match("no candidate of 100 generations is 1")
+
+
+def test_a_search_that_is_cut_short_is_found_and_says_so(tables, tmp_path):
+    plan = plan_of(tables, "steps", methods=("nice-thorough",), models=("rf",), time_limit=1e-9, alone=1)
+    run.run(plan, tmp_path)
+    records = Store.open(tmp_path).records()
+    assert (records["status"] == "found").all()
+    assert records["note"].notna().all()
+    alone = records["seconds_alone"].dropna()
+    assert (len(alone), alone.iloc[0] > 1e-9) == (1, True)  # timed without the limit
+    assert cli.main(["benchmark", "report", str(tmp_path)]) == 0
+    outcomes = pd.read_csv(tmp_path / "report" / "tables" / "outcomes.csv", index_col=0)
+    assert outcomes.loc["NICE (thorough)", ["RF: found", "RF: cut short"]].tolist() == [0, 30]
 
 
 def test_several_counterfactuals_are_scored_by_the_best_in_each_measure(tables):
@@ -391,6 +467,8 @@ def test_a_file_with_the_name_of_a_dataset_of_the_paper_is_not_taken_for_it(tmp_
 def test_other_settings_need_another_folder(tables, finished):
     with pytest.raises(OptionError, match="holds a run with seed=0, but this one has seed=1"):
         run.run(plan_of(tables, seed=1), finished.folder)
+    with pytest.raises(OptionError, match=r"holds a run with models=\['ann', 'rf'\], but this one has models=\['rf'\]"):
+        run.run(plan_of(tables, models=("rf",)), finished.folder)
     assert finished.about()["seed"] == 0
 
 

@@ -29,6 +29,8 @@ from nicecf.tables import container_of
 
 # As in the paper that IM1 and IM2 come from (Van Looveren and Klaise, 2021): no division by zero.
 _EPSILON = 1e-8
+# Distances that are equal but for the order of a sum must tie when methods are ranked.
+_DIGITS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +200,7 @@ def proximity(
     values = schema.encode(counterfactuals)[0]
     parts = reference.distance(scale).features(rows, values)
     distances = parts.sum(axis=1) if norm == "l1" else np.sqrt((parts**2).sum(axis=1))
-    return np.where(_is_there(counterfactuals), distances, np.nan)
+    return np.where(_is_there(counterfactuals), np.round(distances, _DIGITS), np.nan)
 
 
 def autoencoder_error(counterfactuals: Table, reference: Reference) -> Floats:
@@ -266,7 +268,8 @@ def neighbor_distance(counterfactuals: Table, reference: Reference, *, k: int = 
     def mean_distance(rows: Floats) -> Floats:
         everywhere = np.ones((len(rows), 1), dtype=bool)
         k_there = min(k, len(reference.training))
-        return np.asarray(reference.neighbors.nearest_many(rows, everywhere, k=k_there)[1].mean(axis=1))
+        distances = reference.neighbors.nearest_many(rows, everywhere, k=k_there)[1].mean(axis=1)
+        return np.asarray(np.round(distances, _DIGITS))
 
     return _of_those_there(counterfactuals, reference, mean_distance)
 

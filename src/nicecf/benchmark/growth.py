@@ -75,6 +75,7 @@ def measure(
     check_count("rows", rows)
     store = Store.create(folder)
     with store.alone(), threadpool_limits(1):
+        store.check_settings({"growth": {"rows": rows, "seed": seed}})
         n_all = sum(len(_SHARES[table]) for table in tables) * len(models.MODELS) * len(_METHODS)
         with reporting(progress, n_all, verb="measuring", unit="sizes") as report:
             n_done = 0

@@ -30,7 +30,7 @@ DEFAULT_METHODS = (
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment. What differs in `settings` is another one; datasets, models and methods may be added to one.
+    """An experiment. What differs in `settings` is another one; datasets and methods may be added to one.
 
     ``rows``: test rows explained for each dataset and model. ``alone``: how many of them are explained once more, one
     by one, to measure what a single explanation takes. ``time_limit``: seconds for an explanation (a batch of n rows
@@ -78,7 +78,8 @@ class Plan:
     @property
     def settings(self) -> dict[str, Any]:
         """What all results of one store have in common."""
-        return {key: asdict(self)[key] for key in ("profile", "rows", "alone", "seed", "time_limit")}
+        shared = {key: asdict(self)[key] for key in ("profile", "rows", "alone", "seed", "time_limit")}
+        return shared | {"models": sorted(self.models)}
 
 
 def all_datasets() -> tuple[str, ...]:

@@ -6,11 +6,13 @@ records in any order and number of processes, but for the timings and for what a
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import multiprocessing
 import os
 import platform
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -39,7 +41,8 @@ from nicecf.result import Counterfactuals
 
 # Of the paper: a fifth of the rows is for testing, and at least this many.
 _TEST_SHARE, _LEAST_TEST_ROWS = 0.2, 200
-_OUT_OF_TIME = "time_budget was used up"
+# How the reasons of rows read that were given up for lack of time: of the batch, or (DiCE) of the row.
+_OUT_OF_TIME = re.compile(r"time_budget was used up|\w+ had found nothing for .* seconds$")
 _POLL_SECONDS = 0.5
 _PACKAGES = ("nicecf", "numpy", "scipy", "pandas", "scikit-learn", "threadpoolctl", "dice-ml", "pmlb")
 
@@ -108,16 +111,17 @@ def run_dataset(store: Store, plan: Plan, dataset: str, watch: Callable[[], None
     ]
     try:
         problem = prepared(load(dataset, folder=plan.data, label=plan.label if is_path(dataset) else None), plan)
+        _check_same(store, problem)
         store.write("datasets", _facts(problem, error=None))
+        reference = metrics.Reference.of(
+            problem.X_train, problem.y_train, categorical_features=problem.categorical, random_state=plan.seed
+        )
         trained = {model: _trained(store, plan, problem, model) for model in plan.models}
     except ExperimentError:
         raise
     except Exception as error:
-        store.write("datasets", {"dataset": name, "error": _in_words(error)})
+        store.write_failure(name, _in_words(error))
         return
-    reference = metrics.Reference.of(
-        problem.X_train, problem.y_train, categorical_features=problem.categorical, random_state=plan.seed
-    )
     for model, method in todo:
         _stop_if_orphaned()
         others = [trained[one] for one in plan.models if one != model]
@@ -151,7 +155,8 @@ def run_cell(
     start = process_time()
     cfs = explainer.explain(problem.rows, time_budget=None if limit is None else limit * n_rows, progress=False)
     seconds = process_time() - start
-    explain_one = partial(explainer.explain, time_budget=limit, progress=False)
+    # Without the limit: what is cut short says nothing about what an explanation takes.
+    explain_one = partial(explainer.explain, progress=False)
     alone = np.full(n_rows, np.nan)
     alone[: plan.alone] = metrics.cpu_seconds(explain_one, problem.rows[: plan.alone])
     figures = {
@@ -185,17 +190,19 @@ def _records(
         values = np.where(is_valid, values, np.nan)
         best[name] = metrics.best_by_row(values, cfs.rows, n_rows, highest=name == "valid_for_other")
     reasons = dict(zip(cfs.rows.tolist(), cfs.reasons.tolist(), strict=True))
+    notes = dict(zip(cfs.rows.tolist(), cfs.notes.tolist(), strict=True))
     predicted = dict(zip(cfs.rows.tolist(), cfs.predicted.tolist(), strict=True))
     records = []
     for row in range(n_rows):
         reason = None if found[row] else reasons[row] or "the model, asked again, does not agree"
-        out_of_time = reason is not None and reason.startswith(_OUT_OF_TIME)
+        out_of_time = reason is not None and _OUT_OF_TIME.match(reason) is not None
         records.append(
             {
                 "row": row,
                 "predicted": int(predicted[row]),
                 "status": "found" if found[row] else "time limit" if out_of_time else "not found",
                 "reason": reason,
+                "note": notes[row],
                 **{name: _number(values[row]) for name, values in best.items()},
                 "seconds": seconds,
                 "seconds_alone": _number(alone[row]),
@@ -313,10 +320,7 @@ def _hear(store: Store, name: str, exitcode: int, receiver: Any) -> None:
         pass
     if exitcode:
         how = f"signal {-exitcode}" if exitcode < 0 else f"code {exitcode}"
-        store.write(
-            "datasets",
-            {"dataset": name, "error": f"its process ended with {how} (out of memory?); the cells before are kept"},
-        )
+        store.write_failure(name, f"its process ended with {how} (out of memory?); the cells before are kept")
 
 
 def _stop_if_orphaned() -> None:
@@ -356,7 +360,25 @@ def _facts(problem: Problem, *, error: str | None) -> dict[str, Any]:
         "share_of_class_1": float(labels.mean()),
         "n_training": len(problem.y_train),
         "n_test": len(problem.y_test),
+        "checksum": _checksum(problem),
     }
+
+
+def _check_same(store: Store, problem: Problem) -> None:
+    """SchemaError where the results of that name are of another table."""
+    known = store.datasets()
+    known = known[(known["dataset"] == problem.name) & known["checksum"].notna()]
+    if len(known) and known["checksum"].iloc[0] != _checksum(problem):
+        raise SchemaError(
+            f"{problem.name} is not the table that the results in {store.folder} are of: a file of the same name, "
+            "another label, or a changed file. Rename it, or pass another folder."
+        )
+
+
+def _checksum(problem: Problem) -> str:
+    """Of the whole table with its labels and kinds, as split."""
+    parts = (problem.X_train, problem.y_train, problem.X_test, problem.y_test, np.array(problem.categorical))
+    return hashlib.sha256(b"|".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()[:32]
 
 
 def _tell_about(store: Store, plan: Plan, command: str) -> None:

@@ -31,7 +31,7 @@ _TABLES = f"""
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS datasets (
     dataset TEXT PRIMARY KEY, error TEXT, n_rows INTEGER, n_features INTEGER, n_categorical INTEGER,
-    n_numerical INTEGER, share_of_class_1 REAL, n_training INTEGER, n_test INTEGER);
+    n_numerical INTEGER, share_of_class_1 REAL, n_training INTEGER, n_test INTEGER, checksum TEXT);
 CREATE TABLE IF NOT EXISTS models (
     dataset TEXT, model TEXT, parameters TEXT, auc REAL, fit_seconds REAL, PRIMARY KEY (dataset, model));
 CREATE TABLE IF NOT EXISTS cells (
@@ -39,6 +39,7 @@ CREATE TABLE IF NOT EXISTS cells (
     model_calls INTEGER, model_rows INTEGER, PRIMARY KEY (dataset, model, method));
 CREATE TABLE IF NOT EXISTS records (
     dataset TEXT, model TEXT, method TEXT, row INTEGER, predicted INTEGER, status TEXT NOT NULL, reason TEXT,
+    note TEXT,
     {", ".join(f"{name} REAL" for name in (*MEASURES, *TIMINGS))}, PRIMARY KEY (dataset, model, method, row));
 CREATE TABLE IF NOT EXISTS growth (
     "table" TEXT, model TEXT, method TEXT, n_features INTEGER, n_training INTEGER, ms REAL, ms_in_batch REAL,
@@ -154,11 +155,24 @@ class Store:
         with self.writing() as connection:
             _insert(connection, table, [line])
 
-    def write_cell(self, cell: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> None:
-        """A cell with all its explanations, in place of an earlier attempt at it."""
+    def write_failure(self, dataset: str, error: str) -> None:
+        """Why a dataset could not be used, or not to the end; what is known of it stays."""
         with self.writing() as connection:
-            key = (cell["dataset"], cell["model"], cell["method"])
-            connection.execute("DELETE FROM records WHERE dataset = ? AND model = ? AND method = ?", key)
+            connection.execute(
+                "INSERT INTO datasets (dataset, error) VALUES (?, ?) "
+                "ON CONFLICT (dataset) DO UPDATE SET error = excluded.error",
+                (dataset, error),
+            )
+
+    def write_cell(self, cell: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> None:
+        """A cell with all its explanations; one that failed may be tried again, one that is done stays as it is."""
+        key = (cell["dataset"], cell["model"], cell["method"])
+        where = "WHERE dataset = ? AND model = ? AND method = ?"
+        with self.writing() as connection:
+            # A process whose run was killed may come to the end of a cell that the next run has done meanwhile.
+            if connection.execute(f"SELECT 1 FROM cells {where} AND status != 'failed'", key).fetchone():
+                return
+            connection.execute(f"DELETE FROM records {where}", key)
             _insert(connection, "cells", [cell])
             _insert(connection, "records", records)
 
@@ -221,7 +235,9 @@ def _insert(connection: sqlite3.Connection, table: str, lines: Sequence[Mapping[
 
 def _check_ours(path: Path) -> None:
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=_PATIENCE)) as connection:
+        # Not read-only: what a killed process was writing must be taken back before anything can be read.
+        address = f"{path.absolute().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as connection:
             application = connection.execute("PRAGMA application_id").fetchone()[0]
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             is_empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]

@@ -175,6 +175,13 @@ def _drawn(results: Results) -> list[Comparison]:
     return [one for one in _comparisons(results) if one not in results.of_some]
 
 
+_GROWTH = (
+    "How long a row takes, explained alone, as the table grows. clean2 grows by features, with models trained anew; "
+    "adult and covertype by training rows, with models that stay the same (trained on 10,000 rows), so that what grows "
+    "is NICE alone. Forests of 100 trees of depth 10, networks of 0.75 neurons per input."
+)
+
+
 def _time(results: Results) -> list[Block]:
     found: list[Block] = [plain.costs(results, model) for model in results.model_names]
     for dataset in _COMPLEXITY_DATASETS:
@@ -182,7 +189,7 @@ def _time(results: Results) -> list[Block]:
             found.append(plain.complexity(results, dataset))
     if results.growth is not None and len(results.growth):
         frame = results.growth
-        found.append(Text("How long an explanation takes as the table grows:"))
+        found.append(Text(_GROWTH))
         keys = sorted(set(zip(frame["table"], frame["model"], strict=True)))
         found += [plain.growth(frame, table, model) for table, model in keys]
         found += pictures.growths(frame)

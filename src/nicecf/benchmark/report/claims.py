@@ -62,13 +62,14 @@ def judge(claim: Claim, findings: Findings, *, partly: Collection[str] = ()) -> 
     figures = ";\n".join(f"{model_name(model)}: {one.figures}" for model, one in seen.items())
     yes = [model_name(model) for model, one in seen.items() if one.holds]
     no = [model_name(model) for model, one in seen.items() if not one.holds]
-    if yes and no:
-        return Verdict("holds in part", f"{joined(yes)} yes, {joined(no)} no", figures)
     remarks = [f"for {joined(yes or no)}; {joined(list(reasons.values()))}"] if reasons else []
+    if yes and no:
+        remarks = [f"{joined(yes)} yes, {joined(no)} no"]
     absent = [method for method in PAPER_METHODS if method not in findings.methods]
     if yes and claim.against_all and absent:
         remarks.append(f"among {len(findings.methods)} methods; {_not_run(absent, partly)}")
-    return Verdict("holds" if yes else "does not hold here", "; ".join(remarks), figures)
+    kind: Kind = "holds in part" if yes and no else "holds" if yes else "does not hold here"
+    return Verdict(kind, "; ".join(remarks), figures)
 
 
 def _checked(claim: Claim, findings: Findings, model: str, partly: Collection[str]) -> Seen:

@@ -146,7 +146,10 @@ def friedman_note(one: ModelFindings, metrics: Mapping[str, str]) -> str:
         parts.append(f"{name.removesuffix(' rank')} {', '.join(said)}")
         before = size
     k = len(one.coverage)
-    return f"Friedman test and Nemenyi's critical difference (CD) for k = {k} methods: {'; '.join(parts)}."
+    return (
+        f"Friedman test (ties by their mean rank) and Nemenyi's critical difference (CD) for k = {k} methods: "
+        f"{'; '.join(parts)}."
+    )
 
 
 def _test(ranking: Ranking) -> str:

@@ -89,12 +89,16 @@ class ModelFindings:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """A comparison of methods by classifier. ``ms_of`` and ``longest_ms_of``: by (dataset, model), then method."""
+    """A comparison of methods by classifier. ``ms_of`` and ``longest_ms_of``: by (dataset, model), then method.
+
+    ``time_limit``: the seconds that an explanation could take, where there was a limit.
+    """
 
     methods: tuple[str, ...]
     models: Mapping[str, ModelFindings]
     ms_of: Mapping[tuple[str, str], Numbers] = field(default_factory=dict)
     longest_ms_of: Mapping[tuple[str, str], Numbers] = field(default_factory=dict)
+    time_limit: float | None = None
 
     def model(self, name: str) -> ModelFindings:
         """The findings for a classifier; NotMeasuredError where it was not run."""
@@ -108,7 +112,9 @@ def label(metric: str) -> str:
     return METRICS[metric].paper if metric in METRICS else metric
 
 
-def compare(records: pd.DataFrame, methods: Sequence[str], models: Iterable[str]) -> Findings:
+def compare(
+    records: pd.DataFrame, methods: Sequence[str], models: Iterable[str], *, time_limit: float | None = None
+) -> Findings:
     """Compare methods over the observations (dataset, model, row) that every one of them was given.
 
     ``records`` are those of a run with "found" (1.0) and "alone" (seconds, of a batch where it was not measured) added,
@@ -122,6 +128,7 @@ def compare(records: pd.DataFrame, methods: Sequence[str], models: Iterable[str]
         {model: _of_model(those, methods) for model, those in by_model.items() if len(those)},
         _nested(alone.mean()),
         _nested(alone.max()),
+        time_limit,
     )
 
 

@@ -154,7 +154,9 @@ class Results:
         """The findings for these methods, worked out once."""
         key = tuple(methods)
         if key not in self._kept:
-            self._kept[key] = findings.compare(self.records, key, self.model_names)
+            self._kept[key] = findings.compare(
+                self.records, key, self.model_names, time_limit=self.about.get("time_limit")
+            )
         return self._kept[key]
 
     def _groups(self) -> list[tuple[str, ...]]:
