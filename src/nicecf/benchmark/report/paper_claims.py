@@ -264,8 +264,8 @@ PAPER_CLAIMS: tuple[Claim, ...] = (
         ("rf",),
     ),
     Claim(
-        "clean2, the widest table, RF: NICE(plaus) takes up to 17.4 s on average, and never more than 23.5 s (here: for "
-        "the rows timed)",
+        "clean2, the widest table, RF: NICE(plaus) takes up to 17.4 s on average, and never more than 23.5 s (here: "
+        "for the rows timed)",
         "4.2",
         checks.all_of(
             time_checks.ms_on("clean2", (_PLAUS,), 17_450), time_checks.ms_on("clean2", (_PLAUS,), 23_501, longest=True)
