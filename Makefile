@@ -29,12 +29,12 @@ format: .venv/check.done         ## let ruff write the style
 paper: .venv/paper.done          ## the experiment of the paper, into results/ (about two hours on two cores)
 	$(BIN)/nicecf benchmark run --profile quick --out results/main --rows 200 --time-limit 0.5 --seed 0 --jobs 2 \
 	  --methods nice-none nice-spars nice-prox nice-plaus nice-thorough wit cbr sedc geco growing-spheres
-	$(BIN)/nicecf benchmark run --profile quick --out results/twelve --rows 20 --time-limit 20 --seed 0 --jobs 2 \
-	  --datasets australian breast_w churn credit_g diabetes monk2 phoneme profb spambase tic_tac_toe tokyo1 wdbc \
+	$(BIN)/nicecf benchmark run --profile quick --out results/ten --rows 20 --alone 1 --time-limit 20 --seed 0 --jobs 2 \
+	  --datasets australian breast_w credit_g diabetes monk2 monk3 phoneme profb tic_tac_toe xd6 \
 	  --methods nice-none nice-spars nice-prox nice-plaus nice-thorough wit cbr sedc dice cfproto geco growing-spheres
 	$(BIN)/nicecf benchmark growth --out results/main
 	$(BIN)/nicecf benchmark report results/main --out docs/results/main
-	$(BIN)/nicecf benchmark report results/twelve --out docs/results/twelve
+	$(BIN)/nicecf benchmark report results/ten --out docs/results/ten
 
 bench: .venv/bench.done          ## speed beside NICEx, the baselines, growth of time and memory, rules, quality
 	$(BIN)/python benchmarks/speed.py

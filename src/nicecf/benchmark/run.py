@@ -44,6 +44,8 @@ _TEST_SHARE, _LEAST_TEST_ROWS = 0.2, 200
 # How the reasons of rows read that were given up for lack of time: of the batch, or (DiCE) of the row.
 _OUT_OF_TIME = re.compile(r"time_budget was used up|\w+ had found nothing for .* seconds$")
 _POLL_SECONDS = 0.5
+# Rows that are timed alone have so many times the limit.
+_AMPLE = 10
 _PACKAGES = ("nicecf", "numpy", "scipy", "pandas", "scikit-learn", "threadpoolctl", "dice-ml", "pmlb")
 
 
@@ -155,8 +157,9 @@ def run_cell(
     start = process_time()
     cfs = explainer.explain(problem.rows, time_budget=None if limit is None else limit * n_rows, progress=False)
     seconds = process_time() - start
-    # Without the limit: what is cut short says nothing about what an explanation takes.
-    explain_one = partial(explainer.explain, progress=False)
+    # With much more time than the limit: what is cut short does not tell what an explanation takes.
+    ample = None if limit is None else _AMPLE * limit
+    explain_one = partial(explainer.explain, time_budget=ample, progress=False)
     alone = np.full(n_rows, np.nan)
     alone[: plan.alone] = metrics.cpu_seconds(explain_one, problem.rows[: plan.alone])
     figures = {

@@ -69,9 +69,8 @@ def takes_minutes(*methods: str) -> Check:
 
     def check(findings: Findings, model: str) -> Seen:
         ms = some(findings.model(model).ms, methods)
-        limit = findings.time_limit
-        if limit is not None and 1000 * limit < _MINUTE_MS:
-            raise NotMeasuredError(f"an explanation was given {limit:g} s at most")
+        if findings.time_limit is not None and 1000 * findings.time_limit < _MINUTE_MS:
+            raise NotMeasuredError(f"the time limit was {findings.time_limit:g} s")
         return Seen(min(ms.values()) >= _MINUTE_MS, f"ms: {shown(ms, 0)}")
 
     return check
