@@ -308,9 +308,11 @@ def test_another_table_of_the_same_name_is_not_mixed_in(tables, tmp_path):
     assert run.run(plan, tmp_path / "results") == run.Outcome(1, 1, {})
     frame.assign(target=1 - frame["target"]).to_csv(own, index=False)
     more = Plan(datasets=(str(own),), methods=("wit", "sedc"), models=("rf",), rows=20, alone=0)
-    outcome = run.run(more, tmp_path / "results")
-    assert "switch is not the table that the results in" in outcome.failures["switch"]
+    for again in (plan, more):
+        with pytest.raises(SchemaError, match=r"switch\.csv is not the table that the results of switch in"):
+            run.run(again, tmp_path / "results")
     assert Store.open(tmp_path / "results").cells()["method"].tolist() == ["wit"]
+    assert Store.open(tmp_path / "results").datasets()["error"].isna().all()
 
 
 def _die_while_writing(folder: Path) -> None:
@@ -472,6 +474,20 @@ def test_other_settings_need_another_folder(tables, finished):
     assert finished.about()["seed"] == 0
 
 
+def test_settings_of_a_run_that_came_to_nothing_do_not_stick(tables, tmp_path):
+    assert run.run(plan_of(tables, "steps", rows=400, models=("rf",)), tmp_path).n_done == 0
+    assert run.run(plan_of(tables, "steps", methods=("wit",), models=("rf",)), tmp_path) == run.Outcome(1, 1, {})
+
+
+def test_a_lock_that_is_none(tables, tmp_path):
+    Store.create(tmp_path)
+    (tmp_path / "running.sqlite").write_bytes(b"nonsense" * 600)
+    with pytest.raises(
+        ExperimentError, match=r"running\.sqlite, which keeps a second run out, cannot be used: .* Delete"
+    ):
+        run.run(plan_of(tables), tmp_path)
+
+
 def test_a_folder_with_other_things_in_it_is_left_alone(tables, tmp_path):
     (tmp_path / "thesis.docx").write_text("my only copy")
     with pytest.raises(
@@ -627,7 +643,7 @@ def test_the_command_line_says_what_is_wrong_in_one_line(tables, tmp_path, capsy
     too_many = ["--rows", "400", "--methods", "wit", "--datasets", str(tables / "steps.csv")]
     assert cli.main(["benchmark", "run", "--out", str(tmp_path / "a"), *too_many]) == 1
     out, err = capsys.readouterr()
-    assert out.startswith("0 of 2 cells are done.")
+    assert out == "0 of 2 cells are done.\n"
     assert err == (
         "failed: steps: SchemaError: steps has 1,500 rows, of which 300 are for testing: fewer than the 400 that are "
         "to be explained. Ask for at most 300 (--rows).\n"

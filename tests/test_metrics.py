@@ -219,3 +219,33 @@ def test_every_container_gives_the_same_numbers(container):
         turn = lambda frame: frame.to_numpy() if container == "numpy" else frame
     measured = metrics.proximity(turn(numbers), turn(reached), Reference.of(turn(training)))
     np.testing.assert_array_equal(measured, expected)
+
+
+@pytest.mark.parametrize(
+    "measure", [metrics.sparsity, lambda X, found: metrics.proximity(X, found, Reference.of(TRAINING))]
+)
+def test_one_counterfactual_for_each_row(measure):
+    with pytest.raises(SchemaError, match="there are 3 rows, but 1 counterfactuals: pass one for each row"):
+        measure(X, FOUND.head(1))
+
+
+def test_labels_that_are_not_one_for_each_counterfactual(by_hand):
+    found = np.array([[7.5, 10.0], [1.0, 2.0]])
+    for wrong in (["low"], "low", None, 0):
+        with pytest.raises(OptionError, match="after must be a list or array of 2 labels, one for each counterfactual"):
+            metrics.im2(found, by_hand, after=wrong)
+    with pytest.raises(OptionError, match="a position from 0 to 1"):
+        metrics.best_by_row([1.0, 2.0], [0, 2], 2)
+    with pytest.raises(SchemaError, match="3 rows, but 2 counterfactuals"):
+        metrics.coverage(FromThreeAndAHalf(), np.zeros((3, 1)), np.zeros((2, 1)))
+
+
+def test_distances_that_differ_by_the_order_of_a_sum_tie():
+    training = np.array([[0.0] * 3, [10.0] * 3])
+    parts = [1.0, 2.2, 3.7]
+    rows = np.zeros((2, 3))
+    found = np.array([parts, parts[::-1]])
+    reference = Reference.of(training)
+    for norm in ("l1", "l2"):
+        one, other = metrics.proximity(rows, found, reference, norm=norm)
+        assert one == other

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 from nicecf.exceptions import NicecfError, OptionError
@@ -27,6 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (NicecfError, ImportError) as error:
         print(f"nicecf: {error}", file=sys.stderr)
         return _MISUSED if isinstance(error, OptionError) else _FAILED
+    except BrokenPipeError:  # whoever read what is printed has gone
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - closed with the process, which flushes it
+        return _FAILED
     except KeyboardInterrupt:
         print("nicecf: stopped; what was finished is kept.", file=sys.stderr)
         return 130
@@ -34,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="nicecf", description="Counterfactual explanations for tabular classifiers.")
+    parser.add_argument("--version", action="version", version=f"nicecf {version('nicecf')}")
     commands = parser.add_subparsers(required=True, metavar="command")
     benchmark = commands.add_parser("benchmark", help="the experiments of the paper, on its data or on your own")
     actions = benchmark.add_subparsers(required=True, metavar="action")
@@ -43,9 +48,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _folder(given: str) -> Path:
+    return Path(given).expanduser()
+
+
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run)
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder for the results; one of before goes on")
+    parser.add_argument(
+        "--out", required=True, type=_folder, metavar="DIR", help="folder for the results; one of before goes on"
+    )
     parser.add_argument("--profile", default="quick", help="quick: a small part of the grid search; paper: all of it")
     parser.add_argument("--data", metavar="DIR", help="folder with the datasets (default: the variable NICECF_DATA)")
     parser.add_argument("--datasets", nargs="+", metavar="NAME", help="names, or CSV/Parquet files (default: the 40)")
@@ -61,13 +72,15 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_report)
-    parser.add_argument("folder", metavar="DIR", help="what --out of the run was")
-    parser.add_argument("--out", metavar="DIR", help="folder for the report (default: DIR/report)")
+    parser.add_argument("folder", type=_folder, metavar="DIR", help="what --out of the run was")
+    parser.add_argument("--out", type=_folder, metavar="DIR", help="folder for the report (default: DIR/report)")
 
 
 def _add_growth(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_growth)
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder for the results, such as that of a run")
+    parser.add_argument(
+        "--out", required=True, type=_folder, metavar="DIR", help="folder for the results, such as that of a run"
+    )
     parser.add_argument("--data", metavar="DIR", help="folder with the datasets (default: the variable NICECF_DATA)")
     parser.add_argument("--tables", nargs="+", default=["clean2", "adult", "covertype"], metavar="NAME")
     parser.add_argument("--rows", type=int, default=20, help="test rows explained at every size (default: 20)")
@@ -91,8 +104,8 @@ def _run(options: argparse.Namespace) -> int:
         label=options.label,
     )
     outcome = run(plan, options.out, jobs=options.jobs, progress=_progress("cells"), command=options.command_line)
-    done = f"{outcome.n_done:,} of {outcome.n_cells:,} cells are done"
-    print(f"{done}. For the report: nicecf benchmark report {options.out}")
+    hint = f" For the report: nicecf benchmark report {shlex.quote(str(options.out))}" if outcome.n_done else ""
+    print(f"{outcome.n_done:,} of {outcome.n_cells:,} cells are done.{hint}")
     for name, error in outcome.failures.items():
         print(f"failed: {name}: {error}", file=sys.stderr)
     return _FAILED if outcome.failures else _DONE
@@ -106,7 +119,7 @@ def _report(options: argparse.Namespace) -> int:
     frames = report.RunFrames(
         store.records(), store.cells(), store.models(), store.datasets(), store.about(), store.growth()
     )
-    out = Path(options.out or Path(options.folder) / "report")
+    out = options.out or options.folder / "report"
     report.write(frames, out, source=options.folder)
     print(f"The report is in {out}: report.html, report.md, tables and figures.")
     return _DONE
@@ -126,7 +139,7 @@ def _growth(options: argparse.Namespace) -> int:
         seed=options.seed,
         progress=_progress("sizes"),
     )
-    print(f"Measured. For the report: nicecf benchmark report {options.out}")
+    print(f"Measured. For the report: nicecf benchmark report {shlex.quote(str(options.out))}")
     return _DONE
 
 

@@ -120,6 +120,7 @@ def is_valid(
     >>> is_valid(model, X, found, classes=[0, 1]).tolist()
     [True, False, False]
     """
+    _check_rows(X, counterfactuals)
     is_there = _is_there(counterfactuals)
     after = _decided(model, counterfactuals, is_there, classes, decision)
     if isinstance(target_class, str) and target_class == "other":
@@ -169,6 +170,7 @@ def sparsity(X: Table, counterfactuals: Table) -> Floats:
     >>> sparsity(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]), np.array([[1.0, 0.0, 9.0], [1.0, 2.0, 3.0]])).tolist()
     [2.0, 0.0]
     """
+    _check_rows(X, counterfactuals)
     schema, rows = Schema.of(X)
     values, _ = schema.encode(counterfactuals)
     return np.where(_is_there(counterfactuals), differs(rows, values).sum(axis=1), np.nan)
@@ -196,6 +198,7 @@ def proximity(
     """
     choose("norm", norm, ("l1", "l2"))
     choose("scale", scale, ("range", "std"))
+    _check_rows(X, counterfactuals)
     rows, schema = reference.schema.encode(X)
     values = schema.encode(counterfactuals)[0]
     parts = reference.distance(scale).features(rows, values)
@@ -225,7 +228,7 @@ def im1(counterfactuals: Table, reference: Reference, *, before: Any, after: Any
     >>> bool(im1(np.array([[1.0, 1.0]]), reference, before=["low"], after=["high"])[0] < 1)
     True
     """
-    before, after = _labels(before), _labels(after)
+    before, after = _labels_of(counterfactuals, before, "before"), _labels_of(counterfactuals, after, "after")
 
     def ratio(rows: Floats, lines: Ints) -> Floats:
         errors = [_by_class(reference, rows, labels[lines], _error) for labels in (after, before)]
@@ -244,7 +247,7 @@ def im2(counterfactuals: Table, reference: Reference, *, after: Any) -> Floats:
     >>> im2(np.array([[1.0, 1.0]]), reference, after=["high"]).shape
     (1,)
     """
-    after = _labels(after)
+    after = _labels_of(counterfactuals, after, "after")
 
     def difference(network: Autoencoder, table: Floats) -> Floats:
         apart = ((network.reconstructed(table) - reference.autoencoder.reconstructed(table)) ** 2).sum(axis=1)
@@ -285,9 +288,9 @@ def holds_for(
     >>> holds_for(other, np.array([[3.0], [1.5]]), after=[1, 1], classes=[0, 1]).tolist()
     [1.0, 0.0]
     """
-    is_there = _is_there(counterfactuals)
+    labels, is_there = _labels_of(counterfactuals, after, "after"), _is_there(counterfactuals)
     decided = _decided(model, counterfactuals, is_there, classes, decision)
-    return np.where(is_there, (decided == _labels(after)).astype(np.float64), np.nan)
+    return np.where(is_there, (decided == labels).astype(np.float64), np.nan)
 
 
 def best_by_row(values: Any, rows: Any, n_rows: int, *, highest: bool = False) -> Floats:
@@ -298,11 +301,13 @@ def best_by_row(values: Any, rows: Any, n_rows: int, *, highest: bool = False) -
     >>> best_by_row([3.0, 1.0, np.nan, 2.0], [0, 0, 1, 2], 4).tolist()
     [1.0, nan, 2.0, nan]
     """
-    values = np.asarray(values, dtype=np.float64)
+    values, rows = np.asarray(values, dtype=np.float64), np.asarray(rows)
+    if values.shape != rows.shape or (rows < 0).any() or (rows >= n_rows).any():
+        raise OptionError(f"rows must hold, for each of the {len(values)} values, a position from 0 to {n_rows - 1}.")
     worst = -np.inf if highest else np.inf
     best = np.full(n_rows, worst)
     keep = np.maximum if highest else np.minimum
-    keep.at(best, np.asarray(rows), np.where(np.isnan(values), worst, values))
+    keep.at(best, rows, np.where(np.isnan(values), worst, values))
     return np.where(best == worst, np.nan, best)
 
 
@@ -333,6 +338,23 @@ def _of_those_there(
         rows = reference.encoded(counterfactuals)[lines]
         measured[lines] = measure(rows, lines) if with_lines else measure(rows)
     return measured
+
+
+def _check_rows(X: Table, counterfactuals: Table) -> None:
+    n_rows, n_found = (container_of(table).n_rows(table) for table in (X, counterfactuals))
+    if n_rows != n_found:
+        raise SchemaError(
+            f"there are {n_rows:,} rows, but {n_found:,} counterfactuals: pass one for each row, missing where there "
+            "is none. (Of several for a row, repeat the row, and see best_by_row.)"
+        )
+
+
+def _labels_of(counterfactuals: Table, labels: Any, option: str) -> Objects:
+    """The labels of an option, one for each counterfactual."""
+    n_found = container_of(counterfactuals).n_rows(counterfactuals)
+    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__len__") or len(labels) != n_found:
+        raise OptionError(f"{option} must be a list or array of {n_found:,} labels, one for each counterfactual.")
+    return _labels(labels)
 
 
 def _is_there(counterfactuals: Table) -> Bools:

@@ -20,6 +20,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import connection, parent_process
 from pathlib import Path
+from threading import Thread
 from time import process_time
 from typing import Any
 
@@ -34,7 +35,7 @@ from nicecf.benchmark import methods, models
 from nicecf.benchmark.datasets import PAPER, Dataset, is_path, load, name_of
 from nicecf.benchmark.plan import Plan
 from nicecf.benchmark.store import MEASURES, Store
-from nicecf.exceptions import ExperimentError, SchemaError
+from nicecf.exceptions import ExperimentError, NicecfError, SchemaError
 from nicecf.options import check_count
 from nicecf.progress import Choice, check_choice, reporting
 from nicecf.result import Counterfactuals
@@ -82,6 +83,7 @@ def run(plan: Plan, folder: str | Path, *, jobs: int = 1, progress: Choice = Non
     store = Store.create(folder)
     with store.alone():
         store.check_settings(plan.settings)
+        _check_same(store, plan)
         _tell_about(store, plan, command)
         wanted = {(name, model, method) for name in plan.names for model in plan.models for method in plan.methods}
         todo = {name for name, _, _ in wanted - store.finished()}
@@ -113,7 +115,6 @@ def run_dataset(store: Store, plan: Plan, dataset: str, watch: Callable[[], None
     ]
     try:
         problem = prepared(load(dataset, folder=plan.data, label=plan.label if is_path(dataset) else None), plan)
-        _check_same(store, problem)
         store.write("datasets", _facts(problem, error=None))
         reference = metrics.Reference.of(
             problem.X_train, problem.y_train, categorical_features=problem.categorical, random_state=plan.seed
@@ -125,7 +126,6 @@ def run_dataset(store: Store, plan: Plan, dataset: str, watch: Callable[[], None
         store.write_failure(name, _in_words(error))
         return
     for model, method in todo:
-        _stop_if_orphaned()
         others = [trained[one] for one in plan.models if one != model]
         cell = {"dataset": name, "model": model, "method": method, "status": "done", "error": None}
         reason = methods.why_not(method, n_categorical=len(problem.categorical))
@@ -306,6 +306,7 @@ def _in_processes(store: Store, plan: Plan, waiting: Sequence[str], jobs: int, w
 
 
 def _work(folder: Path, plan: Plan, dataset: str, sender: Any) -> None:
+    Thread(target=_end_with_parent, daemon=True).start()
     try:
         with threadpool_limits(1):
             run_dataset(Store.open(folder), plan, dataset)
@@ -313,6 +314,14 @@ def _work(folder: Path, plan: Plan, dataset: str, sender: Any) -> None:
         sender.send(str(error))
     except KeyboardInterrupt:
         return
+
+
+def _end_with_parent() -> None:
+    """A process whose run was killed ends at once: the next run does the rest, and alone."""
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def _hear(store: Store, name: str, exitcode: int, receiver: Any) -> None:
@@ -324,13 +333,6 @@ def _hear(store: Store, name: str, exitcode: int, receiver: Any) -> None:
     if exitcode:
         how = f"signal {-exitcode}" if exitcode < 0 else f"code {exitcode}"
         store.write_failure(name, f"its process ended with {how} (out of memory?); the cells before are kept")
-
-
-def _stop_if_orphaned() -> None:
-    """A process whose run was killed ends: the next run does the rest."""
-    parent = parent_process()
-    if parent is not None and not parent.is_alive():
-        sys.exit(0)
 
 
 def _outcome(store: Store, wanted: set[tuple[str, str, str]]) -> Outcome:
@@ -367,15 +369,20 @@ def _facts(problem: Problem, *, error: str | None) -> dict[str, Any]:
     }
 
 
-def _check_same(store: Store, problem: Problem) -> None:
-    """SchemaError where the results of that name are of another table."""
-    known = store.datasets()
-    known = known[(known["dataset"] == problem.name) & known["checksum"].notna()]
-    if len(known) and known["checksum"].iloc[0] != _checksum(problem):
-        raise SchemaError(
-            f"{problem.name} is not the table that the results in {store.folder} are of: a file of the same name, "
-            "another label, or a changed file. Rename it, or pass another folder."
-        )
+def _check_same(store: Store, plan: Plan) -> None:
+    """SchemaError where results of that name are of another table: files are known by their names alone."""
+    known = store.datasets().set_index("dataset")["checksum"].dropna()
+    for dataset, name in zip(plan.datasets, plan.names, strict=True):
+        if name in known and is_path(dataset):
+            try:
+                problem = prepared(load(dataset, label=plan.label), plan)
+            except NicecfError:
+                continue  # what is wrong with the file is said when it is its turn
+            if known[name] != _checksum(problem):
+                raise SchemaError(
+                    f"{dataset} is not the table that the results of {name} in {store.folder} are of: another file of "
+                    "that name, another label, or a changed file. Rename it, or pass another folder."
+                )
 
 
 def _checksum(problem: Problem) -> str:

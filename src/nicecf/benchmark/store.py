@@ -96,15 +96,18 @@ class Store:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep other runs out of this folder; the system lets go of it when the process ends, however it ends."""
-        with closing(sqlite3.connect(self.folder / _LOCK, timeout=0.0, isolation_level=None)) as connection:
-            try:
-                connection.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error):
-                    raise ExperimentError(f"the folder {self.folder} cannot be used: {error}.") from error
+        try:
+            connection = sqlite3.connect(self.folder / _LOCK, timeout=0.0, isolation_level=None)
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            if "locked" not in str(error):
                 raise ExperimentError(
-                    f"another run is at work in {self.folder}. Wait for it to end, or pass another folder."
+                    f"{self.folder / _LOCK}, which keeps a second run out, cannot be used: {error}. Delete it."
                 ) from error
+            raise ExperimentError(
+                f"another run is at work in {self.folder}. Wait for it to end, or pass another folder."
+            ) from error
+        with closing(connection):
             yield
 
     @contextmanager
@@ -140,8 +143,8 @@ class Store:
         return {key: json.loads(value) for key, value in self._read("SELECT key, value FROM about ORDER BY key")}
 
     def check_settings(self, settings: Mapping[str, Any]) -> None:
-        """OptionError where the store holds an experiment with other settings."""
-        about = self.about()
+        """OptionError where the store holds results of an experiment with other settings."""
+        about = self.about() if len(self.finished()) or len(self.growth()) else {}
         for key, value in settings.items():
             if key in about and about[key] != value:
                 raise OptionError(
