@@ -249,3 +249,21 @@ def test_distances_that_differ_by_the_order_of_a_sum_tie():
     for norm in ("l1", "l2"):
         one, other = metrics.proximity(rows, found, reference, norm=norm)
         assert one == other
+
+
+def test_a_mask_says_which_rows_hold_a_counterfactual():
+    rows, found = np.array([[0.0], [1.0]]), np.array([[np.nan], [np.nan]])
+    np.testing.assert_array_equal(metrics.sparsity(rows, found), [np.nan, np.nan])
+    np.testing.assert_array_equal(metrics.sparsity(rows, found, found=np.array([True, False])), [1.0, np.nan])
+    for wrong in ([True], [1, 0], [True, False, True]):
+        with pytest.raises(OptionError, match="found must be a mask of the 2 counterfactuals"):
+            metrics.sparsity(rows, found, found=wrong)
+
+
+def test_a_counterfactual_of_missing_values_alone_is_one():
+    rows = np.array([[1.0], [2.0], [np.nan]])
+    model = lambda X: np.where(np.isnan(X), [0.1, 0.9], [0.9, 0.1])
+    cfs = NICE(model).fit(rows, [0, 0, 1]).explain(rows[:1])
+    table = cfs.metrics(Reference.of(rows), model=model, other_model=model)
+    assert np.isnan(cfs.to_numpy()).all()
+    assert (table["valid"].all(), table["l1_range"].iloc[0], table["valid_for_other"].iloc[0]) == (True, 1.0, 1.0)

@@ -1,7 +1,8 @@
 """What a counterfactual is worth, by the measures of the paper's experiments: one function each.
 
 All take tables as they are handed out (``cfs.to_frame()``, or anyone else's counterfactuals in the same columns) and
-give one number per row, NaN where there is no counterfactual: a line of which every cell is missing. What is measured
+give one number per row, NaN where there is no counterfactual: where the mask ``found`` says so or, without one, where
+every cell of a line is missing. What is measured
 against the training data takes a :class:`Reference`, which learns from it once. Lower is better, but for
 :func:`is_valid` and :func:`holds_for`. ``cfs.metrics(reference)`` calls them all.
 """
@@ -109,6 +110,7 @@ def is_valid(
     target_class: Any = "other",
     classes: Iterable[Any] | None = None,
     decision: Any = None,
+    found: Any = None,
 ) -> Bools:
     """Whether the model, asked again about the table as it is, puts each counterfactual where it should be.
 
@@ -121,7 +123,7 @@ def is_valid(
     [True, False, False]
     """
     _check_rows(X, counterfactuals)
-    is_there = _is_there(counterfactuals)
+    is_there = _is_there(counterfactuals, found)
     after = _decided(model, counterfactuals, is_there, classes, decision)
     if isinstance(target_class, str) and target_class == "other":
         before = _decided(model, X, np.ones(len(is_there), dtype=bool), classes, decision)
@@ -137,6 +139,7 @@ def coverage(
     target_class: Any = "other",
     classes: Iterable[Any] | None = None,
     decision: Any = None,
+    found: Any = None,
 ) -> float:
     """The share of rows with a valid counterfactual; see :func:`is_valid`. Higher is better.
 
@@ -144,7 +147,9 @@ def coverage(
     >>> coverage(model, np.array([[0.0], [1.0]]), np.array([[3.0], [2.5]]), classes=[0, 1])
     0.5
     """
-    valid = is_valid(model, X, counterfactuals, target_class=target_class, classes=classes, decision=decision)
+    valid = is_valid(
+        model, X, counterfactuals, target_class=target_class, classes=classes, decision=decision, found=found
+    )
     return float(valid.mean())
 
 
@@ -164,7 +169,7 @@ def cpu_seconds(explain: Callable[[Table], object], X: Table) -> Floats:
     return seconds
 
 
-def sparsity(X: Table, counterfactuals: Table) -> Floats:
+def sparsity(X: Table, counterfactuals: Table, *, found: Any = None) -> Floats:
     """How many features differ; missing and missing do not.
 
     >>> sparsity(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]), np.array([[1.0, 0.0, 9.0], [1.0, 2.0, 3.0]])).tolist()
@@ -173,7 +178,7 @@ def sparsity(X: Table, counterfactuals: Table) -> Floats:
     _check_rows(X, counterfactuals)
     schema, rows = Schema.of(X)
     values, _ = schema.encode(counterfactuals)
-    return np.where(_is_there(counterfactuals), differs(rows, values).sum(axis=1), np.nan)
+    return np.where(_is_there(counterfactuals, found), differs(rows, values).sum(axis=1), np.nan)
 
 
 def proximity(
@@ -183,6 +188,7 @@ def proximity(
     *,
     norm: Literal["l1", "l2"] = "l1",
     scale: Scale = "range",
+    found: Any = None,
 ) -> Floats:
     """The distance of each row and its counterfactual.
 
@@ -203,10 +209,10 @@ def proximity(
     values = schema.encode(counterfactuals)[0]
     parts = reference.distance(scale).features(rows, values)
     distances = parts.sum(axis=1) if norm == "l1" else np.sqrt((parts**2).sum(axis=1))
-    return np.where(_is_there(counterfactuals), np.round(distances, _DIGITS), np.nan)
+    return np.where(_is_there(counterfactuals, found), np.round(distances, _DIGITS), np.nan)
 
 
-def autoencoder_error(counterfactuals: Table, reference: Reference) -> Floats:
+def autoencoder_error(counterfactuals: Table, reference: Reference, *, found: Any = None) -> Floats:
     """How badly an autoencoder of the training data reconstructs each counterfactual: its plausibility in the paper.
 
     >>> X = np.linspace(0, 1, 40).repeat(2).reshape(-1, 2)
@@ -214,10 +220,10 @@ def autoencoder_error(counterfactuals: Table, reference: Reference) -> Floats:
     >>> bool(usual < odd)
     True
     """
-    return _of_those_there(counterfactuals, reference, reference.autoencoder)
+    return _of_those_there(counterfactuals, reference, reference.autoencoder, found)
 
 
-def im1(counterfactuals: Table, reference: Reference, *, before: Any, after: Any) -> Floats:
+def im1(counterfactuals: Table, reference: Reference, *, before: Any, after: Any, found: Any = None) -> Floats:
     """IM1: the error by the autoencoder of the class reached, over that by the autoencoder of the class left.
 
     ``before`` and ``after``: the class of each row and of its counterfactual. Below 1, the counterfactual looks more
@@ -234,10 +240,10 @@ def im1(counterfactuals: Table, reference: Reference, *, before: Any, after: Any
         errors = [_by_class(reference, rows, labels[lines], _error) for labels in (after, before)]
         return np.asarray(errors[0] / (errors[1] + _EPSILON))
 
-    return _of_those_there(counterfactuals, reference, ratio, with_lines=True)
+    return _of_those_there(counterfactuals, reference, ratio, found, with_lines=True)
 
 
-def im2(counterfactuals: Table, reference: Reference, *, after: Any) -> Floats:
+def im2(counterfactuals: Table, reference: Reference, *, after: Any, found: Any = None) -> Floats:
     """IM2: how much what the class's own autoencoder makes of the counterfactual differs from what that of all does.
 
     The squared difference over the sum of the absolute inputs. ``after``: the class of each counterfactual.
@@ -256,10 +262,10 @@ def im2(counterfactuals: Table, reference: Reference, *, after: Any) -> Floats:
     def of_class(rows: Floats, lines: Ints) -> Floats:
         return _by_class(reference, rows, after[lines], difference)
 
-    return _of_those_there(counterfactuals, reference, of_class, with_lines=True)
+    return _of_those_there(counterfactuals, reference, of_class, found, with_lines=True)
 
 
-def neighbor_distance(counterfactuals: Table, reference: Reference, *, k: int = 5) -> Floats:
+def neighbor_distance(counterfactuals: Table, reference: Reference, *, k: int = 5, found: Any = None) -> Floats:
     """The mean distance to the ``k`` nearest training rows (to all, where there are fewer), by HEOM over the ranges.
 
     >>> reference = Reference.of(np.array([[0.0], [1.0], [4.0], [10.0]]))
@@ -274,11 +280,17 @@ def neighbor_distance(counterfactuals: Table, reference: Reference, *, k: int = 
         distances = reference.neighbors.nearest_many(rows, everywhere, k=k_there)[1].mean(axis=1)
         return np.asarray(np.round(distances, _DIGITS))
 
-    return _of_those_there(counterfactuals, reference, mean_distance)
+    return _of_those_there(counterfactuals, reference, mean_distance, found)
 
 
 def holds_for(
-    model: Any, counterfactuals: Table, *, after: Any, classes: Iterable[Any] | None = None, decision: Any = None
+    model: Any,
+    counterfactuals: Table,
+    *,
+    after: Any,
+    classes: Iterable[Any] | None = None,
+    decision: Any = None,
+    found: Any = None,
 ) -> Floats:
     """Cross-model robustness: 1 where another model puts the counterfactual into the same class, 0 where not.
 
@@ -288,7 +300,7 @@ def holds_for(
     >>> holds_for(other, np.array([[3.0], [1.5]]), after=[1, 1], classes=[0, 1]).tolist()
     [1.0, 0.0]
     """
-    labels, is_there = _labels_of(counterfactuals, after, "after"), _is_there(counterfactuals)
+    labels, is_there = _labels_of(counterfactuals, after, "after"), _is_there(counterfactuals, found)
     decided = _decided(model, counterfactuals, is_there, classes, decision)
     return np.where(is_there, (decided == labels).astype(np.float64), np.nan)
 
@@ -330,9 +342,14 @@ def _by_class(
 
 
 def _of_those_there(
-    counterfactuals: Table, reference: Reference, measure: Callable[..., Floats], *, with_lines: bool = False
+    counterfactuals: Table,
+    reference: Reference,
+    measure: Callable[..., Floats],
+    found: Any,
+    *,
+    with_lines: bool = False,
 ) -> Floats:
-    lines = np.flatnonzero(_is_there(counterfactuals))
+    lines = np.flatnonzero(_is_there(counterfactuals, found))
     measured = np.full(container_of(counterfactuals).n_rows(counterfactuals), np.nan)
     if len(lines):
         rows = reference.encoded(counterfactuals)[lines]
@@ -357,10 +374,15 @@ def _labels_of(counterfactuals: Table, labels: Any, option: str) -> Objects:
     return _labels(labels)
 
 
-def _is_there(counterfactuals: Table) -> Bools:
-    """Which lines hold a counterfactual: not all of their cells are missing."""
+def _is_there(counterfactuals: Table, found: Any) -> Bools:
+    """Which lines hold a counterfactual: those of the mask or, without one, those with a value in any cell."""
     container = container_of(counterfactuals)
     n_rows, names = container.n_rows(counterfactuals), container.names(counterfactuals)
+    if found is not None:
+        mask = np.asarray(found)
+        if mask.shape != (n_rows,) or mask.dtype != np.bool_:
+            raise OptionError(f"found must be a mask of the {n_rows:,} counterfactuals: one boolean for each.")
+        return mask
     is_there = np.zeros(n_rows, dtype=bool)
     for position, _ in enumerate(names):
         cells = container.objects(container.column(counterfactuals, position), np.arange(n_rows))

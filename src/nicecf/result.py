@@ -239,20 +239,29 @@ class Counterfactuals:
 
     def _measured_against(self, reference: measures.Reference) -> dict[str, Floats]:
         measured = {
-            f"{norm}_{scale}": measures.proximity(self._X, self._table, reference, norm=norm, scale=scale)
+            f"{norm}_{scale}": measures.proximity(
+                self._X, self._table, reference, norm=norm, scale=scale, found=self.found
+            )
             for norm in ("l1", "l2")
             for scale in ("range", "std")
         }
-        measured["ae_error"] = measures.autoencoder_error(self._table, reference)
+        measured["ae_error"] = measures.autoencoder_error(self._table, reference, found=self.found)
         if reference.labels is not None:
             before, after = self.predicted, self.predicted_after
-            measured["im1"] = measures.im1(self._table, reference, before=before, after=after)
-            measured["im2"] = measures.im2(self._table, reference, after=after)
-        return measured | {"nn5": measures.neighbor_distance(self._table, reference)}
+            measured["im1"] = measures.im1(self._table, reference, before=before, after=after, found=self.found)
+            measured["im2"] = measures.im2(self._table, reference, after=after, found=self.found)
+        return measured | {"nn5": measures.neighbor_distance(self._table, reference, found=self.found)}
 
     def _holds_for(self, model: Any, decision: Any = None) -> Floats:
         classes = None if hasattr(model, "classes_") else self.classes
-        return measures.holds_for(model, self._table, after=self.predicted_after, classes=classes, decision=decision)
+        return measures.holds_for(
+            model,
+            self._table,
+            after=self.predicted_after,
+            classes=classes,
+            decision=decision,
+            found=self.found,
+        )
 
     def pareto(self) -> Counterfactuals:
         """All counterfactuals of each row that nothing beats in changes, distance and plausibility together.
