@@ -9,6 +9,7 @@ import pytest
 from nicecf import cli
 from nicecf.benchmark import growth, models
 from nicecf.benchmark.datasets import Dataset
+from nicecf.benchmark.store import Store
 from nicecf.exceptions import SchemaError
 
 
@@ -28,7 +29,8 @@ def small(monkeypatch):
 
 
 def test_every_size_is_measured_and_none_twice(small, tmp_path, monkeypatch):
-    found = growth.measure(tmp_path, tables=("clean2", "adult"), rows=3)
+    found = growth.measure(tmp_path, tables=("clean2", "adult"), rows=3, command="nicecf benchmark growth")
+    assert Store.open(tmp_path).about()["commands"] == ["nicecf benchmark growth"]
     by_table = found[found["method"] == "nice-spars"].groupby("table")
     assert by_table.get_group("clean2")["n_features"].tolist() == [2, 4, 8, 16]
     assert by_table.get_group("clean2")["n_training"].unique().tolist() == [400]

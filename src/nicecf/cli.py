@@ -138,6 +138,7 @@ def _growth(options: argparse.Namespace) -> int:
         rows=options.rows,
         seed=options.seed,
         progress=_progress("sizes"),
+        command=options.command_line,
     )
     print(f"Measured. For the report: nicecf benchmark report {shlex.quote(str(options.out))}")
     return _DONE

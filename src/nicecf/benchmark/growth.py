@@ -66,6 +66,7 @@ def measure(
     rows: int = 20,
     seed: int = 0,
     progress: Choice = None,
+    command: str = "",
 ) -> pd.DataFrame:
     """Milliseconds of processor time for an explanation at every size, kept in the folder of a run.
 
@@ -76,6 +77,7 @@ def measure(
     store = Store.create(folder)
     with store.alone(), threadpool_limits(1):
         store.check_settings({"growth": {"rows": rows, "seed": seed}})
+        store.tell_command(command)
         n_all = sum(len(_SHARES[table]) for table in tables) * len(models.MODELS) * len(_METHODS)
         with reporting(progress, n_all, verb="measuring", unit="sizes") as report:
             n_done = 0

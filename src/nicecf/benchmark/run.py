@@ -392,11 +392,8 @@ def _checksum(problem: Problem) -> str:
 
 
 def _tell_about(store: Store, plan: Plan, command: str) -> None:
-    commands = store.about().get("commands", [])
-    if command and command not in commands:
-        commands = [*commands, command]
+    store.tell_command(command)
     store.tell(
-        commands=commands,
         grid=models.PROFILES[plan.profile].words,
         versions={"Python": platform.python_version()} | {name: _version(name) for name in _PACKAGES},
         machine=f"{_processor()}, {os.cpu_count()} cores",

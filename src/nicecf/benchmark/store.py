@@ -138,6 +138,12 @@ class Store:
             for key, value in facts.items():
                 connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, json.dumps(value)))
 
+    def tell_command(self, command: str) -> None:
+        """Keep a command that results came from, once."""
+        commands = self.about().get("commands", [])
+        if command and command not in commands:
+            self.tell(commands=[*commands, command])
+
     def about(self) -> dict[str, Any]:
         """What is known about the run."""
         return {key: json.loads(value) for key, value in self._read("SELECT key, value FROM about ORDER BY key")}
