@@ -541,7 +541,7 @@ def test_matplotlib_is_not_imported_before_something_is_drawn():
 @drawing
 def test_pyplot_is_never_imported(tmp_path):
     code = (
-        "import sys; from nicecf.benchmark import figures\n"
+        "import sys; from nicecf.benchmark.report import figures\n"
         f"figures.save(figures.growth({{'wit': [(1, 2), (2, 3)]}}, 'rows', 'title'), {str(tmp_path / 'a')!r})\n"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
