@@ -2,23 +2,32 @@
 
 import subprocess
 import sys
-import types
+
+import pytest
 
 import nicecf
 
 
-def test_the_public_names_are_listed():
-    public = {
-        name
-        for name, value in vars(nicecf).items()
-        if not name.startswith("_") and not isinstance(value, types.ModuleType)
-    }
-    assert set(nicecf.__all__) == public
+def test_every_public_name_is_there_and_listed():
+    for name in nicecf.__all__:
+        assert getattr(nicecf, name).__module__.startswith("nicecf."), name
+    assert set(nicecf.__all__) <= set(dir(nicecf))
     assert nicecf.__all__ == sorted(nicecf.__all__, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
 
 
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'nicecf' has no attribute 'NIECE'"):
+        nicecf.NIECE  # noqa: B018 - asking for it is the test
+
+
+def test_the_package_itself_imports_nothing_but_the_standard_library():
+    code = "import sys, nicecf; print([m for m in ('numpy', 'pandas', 'sklearn', 'scipy') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "[]"
+
+
 def test_a_fresh_interpreter_imports_nothing_heavy():
-    code = "import sys, nicecf; print([m for m in ('torch', 'polars', 'matplotlib', 'xgboost', 'numba', 'pyarrow.dataset') if m in sys.modules])"
+    code = "import sys; from nicecf import NICE; print([m for m in ('torch', 'polars', 'matplotlib', 'xgboost', 'numba', 'pyarrow.dataset') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
 

@@ -1,19 +1,30 @@
 """Counterfactual explanations for any classifier on tabular data."""
 
-from nicecf import baselines as baselines
-from nicecf.classifier import from_score
-from nicecf.constraints import Constraints, Relaxation
-from nicecf.exceptions import (
-    DecisionWarning,
-    ExperimentError,
-    ModelError,
-    NicecfError,
-    NotFittedError,
-    OptionError,
-    SchemaError,
-)
-from nicecf.nice import NICE
-from nicecf.result import Change, Counterfactual, Counterfactuals
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nicecf import baselines as baselines
+    from nicecf import metrics as metrics
+    from nicecf import plots as plots
+    from nicecf.audit import Replay, replay
+    from nicecf.classifier import from_score
+    from nicecf.constraints import Constraints, Relaxation
+    from nicecf.counterfactual import Change, Counterfactual
+    from nicecf.exceptions import (
+        DecisionWarning,
+        ExperimentError,
+        FileError,
+        ModelError,
+        NicecfError,
+        NotFittedError,
+        OptionError,
+        SchemaError,
+    )
+    from nicecf.nice import NICE
+    from nicecf.result import Counterfactuals
+    from nicecf.summary import Summary
+    from nicecf.wording import Wording
 
 __all__ = [
     "NICE",
@@ -23,11 +34,45 @@ __all__ = [
     "Counterfactuals",
     "DecisionWarning",
     "ExperimentError",
+    "FileError",
     "ModelError",
     "NicecfError",
     "NotFittedError",
     "OptionError",
     "Relaxation",
+    "Replay",
     "SchemaError",
+    "Summary",
+    "Wording",
     "from_score",
+    "replay",
 ]
+
+# Imported when first asked for: `nicecf --help` need not wait for scikit-learn.
+_HOMES = {
+    "audit": ["Replay", "replay"],
+    "classifier": ["from_score"],
+    "constraints": ["Constraints", "Relaxation"],
+    "counterfactual": ["Change", "Counterfactual"],
+    "exceptions": [name for name in __all__ if name.endswith(("Error", "Warning"))],
+    "nice": ["NICE"],
+    "result": ["Counterfactuals"],
+    "summary": ["Summary"],
+    "wording": ["Wording"],
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = ("baselines", "metrics", "plots")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"nicecf.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'nicecf' has no attribute {name!r}")
+    value = getattr(import_module(f"nicecf.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__, *_MODULES])

@@ -12,6 +12,7 @@ from nicecf._typing import Bools, Floats, Objects, Table
 from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.long_tables import Front, Steps
+from nicecf.origin import Origin
 from nicecf.result import Counterfactuals
 from nicecf.schema import Schema
 from nicecf.search.answers import Answers, Points
@@ -33,6 +34,7 @@ def answer(
     model_calls: int,
     model_rows: int,
     several: bool,
+    origin: Origin,
 ) -> Counterfactuals:
     """Put a result together.
 
@@ -84,6 +86,7 @@ def answer(
         _errors=errors,
         _front=None if answers.front is None else _front(len(rows), answers.front, jury, error),
         _several=several,
+        _origin=origin,
     )
 
 

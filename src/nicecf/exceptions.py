@@ -7,6 +7,7 @@
     ├── SchemaError      a table or its labels do not fit            (also a ValueError)
     ├── ModelError       the model broke its promise, or raised      (also a RuntimeError)
     ├── NotFittedError   explain was called before fit               (also scikit-learn's NotFittedError)
+    ├── FileError        a file cannot be read or written, or is damaged   (also an OSError)
     └── ExperimentError  results cannot be kept, or are not there    (also a RuntimeError)
 
     DecisionWarning      the model's predict does not follow its probabilities   (a UserWarning)
@@ -45,6 +46,10 @@ class DecisionWarning(UserWarning):
 
 class NotFittedError(NicecfError, _SklearnNotFittedError):
     """``explain`` was called before ``fit``."""
+
+
+class FileError(NicecfError, OSError):
+    """A file cannot be read or written, is damaged, or is of another kind than is needed."""
 
 
 class ExperimentError(NicecfError, RuntimeError):

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from nicecf.decision import Jury
 from nicecf.exceptions import NotFittedError
+from nicecf.origin import described
 from nicecf.schema import Schema
 
 
@@ -28,6 +29,7 @@ class Explainer(BaseEstimator):
     def _keep(self, fitted: Learned) -> Self:
         """Nothing is set before all is learned: a fit that fails leaves the explainer as it was."""
         self._fitted: Any = fitted
+        self._options = described(self.get_params(deep=False))
         self.classes_ = _label_array(fitted.jury.classes)
         self.feature_names_in_ = _label_array(fitted.schema.names)
         self.n_features_in_ = len(fitted.schema.names)

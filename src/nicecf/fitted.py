@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from nicecf import rewards
-from nicecf._typing import Floats, Ints, Table
+from nicecf._typing import Bools, Floats, Ints, Table
 from nicecf.assemble import answer
 from nicecf.autoencoder import error_by
 from nicecf.constraints import Constraints
 from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.exceptions import ModelError, NicecfError
-from nicecf.method import Question, Witnesses, ask, confirm
+from nicecf.method import Asked, Question, Witnesses, ask, confirm
+from nicecf.origin import Origin, called, fingerprint
+from nicecf.profile import Profile
 from nicecf.progress import Choice, Report, reporting
 from nicecf.reading import Part, parts_of, rules_of
 from nicecf.reasons import Reasons
@@ -48,6 +50,8 @@ class Call:
     n_wanted: int
     deadline: float | None
     progress: Choice
+    options: dict[str, Any]
+    time_budget: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,7 @@ class Fitted:
     distance: Heom
     donors: DonorSearch
     n_decided: Ints
+    profile: Profile
     constraints: Constraints
     reward: Callable[[Round], Floats] | None
     # The objective and the number of neighbors of the thorough search; None for the greedy one.
@@ -149,7 +154,36 @@ class Fitted:
             model_calls=0 if is_by_twin_alone else question.scorer.calls,
             model_rows=0 if is_by_twin_alone else question.scorer.rows,
             several=n_wanted > 1,
+            origin=self._origin(call, schema, parts),
         )
+
+    def _origin(self, call: Call, schema: Schema, parts: list[Part]) -> Origin:
+        asked = called(call.target_class, n_counterfactuals=call.n_wanted, time_budget=call.time_budget)
+        return Origin(
+            self.profile,
+            Asked(schema, self.jury, partial(_keep_rules, parts), self._donor_at, self.fingerprints),
+            explainer="NICE",
+            options=call.options,
+            call=asked,
+            rules=partial(_rules_at, [(part.lines, part.constraints) for part in parts]),
+        )
+
+    def _donor_at(self, position: int) -> Floats | None:
+        place = np.flatnonzero(self.donors.index.positions == position)
+        return self.donors.index.values[place[0]] if len(place) else None
+
+    def fingerprints(self) -> dict[str, str]:
+        """Of the model, by what it says of the donors, and of the training data, by what is kept of it."""
+        return self._fingerprints
+
+    @cached_property
+    def _fingerprints(self) -> dict[str, str]:
+        index, columns = self.donors.index, self.schema.columns
+        kinds = [(column.name, column.is_categorical, column.levels) for column in columns]
+        return {
+            "model": fingerprint(list(self.jury.classes), np.round(self.donors.outputs, 6)),
+            "training": fingerprint(kinds, index.values, index.positions, index.distance.scales, self.n_decided),
+        }
 
     def _error(self, schema: Schema) -> Callable[[Floats], Floats] | None:
         """How implausible float rows are, for one call; None if this explainer has no measure of it."""
@@ -295,6 +329,26 @@ class Fitted:
 def _no_error(rows: Floats) -> Floats:
     """The measure of an explainer that has none: all rows are as plausible."""
     return np.zeros(len(rows))
+
+
+def _keep_rules(parts: list[Part], lines: Ints, values: Floats) -> Bools:
+    """Whether values for rows of a call keep their rules, but for those of groups: they are about the training row."""
+    kept = np.ones(len(lines), dtype=bool)
+    for part in parts:
+        if part.rules is not None:
+            mine = np.flatnonzero(np.isin(lines, part.lines))
+            own = np.searchsorted(part.lines, lines[mine])
+            kept[mine] = replace(part.rules, groups=()).are_kept(own, values[mine], values[mine])
+    return kept
+
+
+def _rules_at(parts: list[tuple[Ints, Constraints]], line: int) -> dict[str, Any]:
+    """The rules of one row."""
+    for lines, constraints in parts:
+        own = np.flatnonzero(lines == line)
+        if len(own):
+            return constraints.for_row(int(own[0])).to_dict()
+    return {}
 
 
 def _report_from(report: Report, start: int, n_done: int) -> None:

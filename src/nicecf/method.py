@@ -21,6 +21,7 @@ from nicecf.classifier import CELLS_PER_CALL, Classifier
 from nicecf.decision import Juror, Jury, Option, juror_of
 from nicecf.distance import Heom
 from nicecf.exceptions import DecisionWarning, ModelError, OptionError, SchemaError, listed, plain
+from nicecf.profile import Profile
 from nicecf.result import Counterfactuals
 from nicecf.schema import Schema
 from nicecf.scorer import Cost, Scorer
@@ -62,6 +63,7 @@ class Training:
     outputs: Floats
     decisions: Ints
     labels: Ints | None
+    profile: Profile
     seconds: float
     calls: int
 
@@ -158,7 +160,8 @@ def learn(
     decisions = jury.decide(outputs)
     if decision is None and jurors[0].rule.is_highest:
         _warn_if_decided_otherwise(model, schema, values, jury.probabilities(outputs), decisions, jury.classes)
-    return Training(schema, jury, values, outputs, decisions, codes, seconds, len(parts))
+    profile = Profile.of(values, schema)
+    return Training(schema, jury, values, outputs, decisions, codes, profile, seconds, len(parts))
 
 
 def _other(model: Any, classes: Objects) -> Classifier:
@@ -302,6 +305,33 @@ def confirm(
         raise NotSupported
     question = replace(question, outputs=answers[:n_rows], scorer=scorer)
     return question, answers[n_rows : n_rows + n_values]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The models after an ``explain`` call, to be asked again about encoded rows of it: see `nicecf.origin.Maker`.
+
+    ``is_kept`` tells whether values for rows of the call keep the rules, ``donor_at`` gives training rows by their
+    positions.
+    """
+
+    schema: Schema
+    jury: Jury
+    is_kept: Callable[[Ints, Floats], Bools]
+    donor_at: Callable[[int], Floats | None]
+    fingerprints: Callable[[], dict[str, str]]
+
+    def outputs(self, values: Floats) -> tuple[Ints, Floats]:
+        outputs = self.jury.outputs(self.schema.decode(values), len(values))
+        return self.jury.decide(outputs), self.jury.probabilities(outputs)
+
+    def holds(self, lines: Ints, values: Floats, decided: Ints) -> Bools:
+        outputs = self.jury.outputs(self.schema.decode(values), len(values))
+        is_accepted = self.jury.accepts(outputs, np.eye(len(self.jury.classes), dtype=bool)[decided])
+        return is_accepted & self.is_kept(lines, values)
+
+    def donor(self, position: int) -> Floats | None:
+        return self.donor_at(position)
 
 
 def _labels(y: Any, n_rows: int) -> Objects:

@@ -200,7 +200,8 @@ class NICE(Explainer):
         self._check_fitted()
         self._check_call(n_counterfactuals, time_budget, progress)
         deadline = None if time_budget is None else started + time_budget
-        return self._fitted.explain(Call(X, target_class, constraints, n_counterfactuals, deadline, progress))
+        call = Call(X, target_class, constraints, n_counterfactuals, deadline, progress, self._options, time_budget)
+        return self._fitted.explain(call)
 
     def _fitted_to(self, training: Training) -> Fitted:
         decisions, n_classes = training.decisions, len(training.jury.classes)
@@ -233,6 +234,7 @@ class NICE(Explainer):
             distance=distance,
             donors=DonorSearch(index, training.outputs[index.positions], training.jury),
             n_decided=np.bincount(decisions, minlength=n_classes),
+            profile=training.profile,
             constraints=self.constraints or Constraints(),
             reward=reward,
             thorough=None if not is_thorough else (str(self.optimize), self.neighbors),

@@ -1,8 +1,8 @@
-"""Counterfactuals and Counterfactual: frozen values that print themselves."""
+"""Counterfactuals: the answer of ``explain``, a frozen value that prints itself."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -14,31 +14,14 @@ import pandas as pd
 from nicecf import metrics as measures
 from nicecf import words
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
-from nicecf.constraints import Relaxation
+from nicecf.counterfactual import Counterfactual, picked
 from nicecf.distance import Heom
 from nicecf.exceptions import OptionError
 from nicecf.long_tables import Front, Steps
+from nicecf.origin import Origin
 from nicecf.schema import Schema, differs
 
 _ROWS_SHOWN = 10
-
-
-@dataclass(frozen=True)
-class Change:
-    """One feature that differs between a row and its counterfactual.
-
-    ``probability`` is that of the counterfactual's class once this change and all earlier ones are made.
-    """
-
-    feature: Hashable
-    before: Any
-    after: Any
-    step: int
-    probability: float
-
-    def __str__(self) -> str:
-        """``age: 39 -> 41``."""
-        return words.change(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,6 +61,7 @@ class Counterfactuals:
     _errors: Floats
     _front: Front | None
     _several: bool
+    _origin: Origin
 
     def __len__(self) -> int:
         """The number of rows explained; of counterfactuals, where a row may have several."""
@@ -147,7 +131,7 @@ class Counterfactuals:
     @cached_property
     def probability(self) -> Floats:
         """The probability of that decision; NaN where none was found."""
-        return np.where(self.found, _picked(self._after, self._decided_after), np.nan)
+        return np.where(self.found, picked(self._after, self._decided_after), np.nan)
 
     @cached_property
     def _table(self) -> Table:
@@ -192,7 +176,7 @@ class Counterfactuals:
                 "before": pd.Series(before, dtype=object),
                 "after": pd.Series(after, dtype=object),
                 "step": steps.step,
-                "probability": _picked(steps.reached, self._decided_after[row]),
+                "probability": picked(steps.reached, self._decided_after[row]),
             }
         )
 
@@ -340,106 +324,3 @@ class Counterfactuals:
             count = len(np.unique(self.rows[noted]))
             more.append(f"{count:,} {'row has a note' if count == 1 else 'rows have notes'}: cfs.notes")
         return [form.format(line) for line in more]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Counterfactual:
-    """One explanation: what would have to be different for the decision to change."""
-
-    _batch: Counterfactuals
-
-    @property
-    def found(self) -> bool:
-        """Whether there is a counterfactual."""
-        return bool(self._batch.found[0])
-
-    @property
-    def reason(self) -> str | None:
-        """Why there is none, in words."""
-        reason: str | None = self._batch.reasons[0]
-        return reason
-
-    @property
-    def relaxation(self) -> Relaxation | None:
-        """Which rule to relax for there to be one, if one is enough."""
-        relaxation: Relaxation | None = self._batch.relaxations[0]
-        return relaxation
-
-    @property
-    def note(self) -> str | None:
-        """Where less was done than asked for, in words."""
-        note: str | None = self._batch.notes[0]
-        return note
-
-    @property
-    def donor(self) -> int | None:
-        """The position of the donor in the training data."""
-        donor = self._batch.donors[0]
-        return None if donor is pd.NA else int(donor)
-
-    @property
-    def predicted(self) -> Any:
-        """The model's decision on the row."""
-        return self._batch.predicted[0]
-
-    @property
-    def predicted_after(self) -> Any:
-        """The model's decision on the counterfactual."""
-        return self._batch.predicted_after[0]
-
-    @property
-    def probability_before(self) -> float:
-        """The probability of the decision on the row."""
-        return float(_picked(self._batch._before, self._batch._decided)[0])
-
-    @property
-    def probability(self) -> float:
-        """The probability of the decision on the counterfactual."""
-        return float(self._batch.probability[0])
-
-    @cached_property
-    def changes(self) -> tuple[Change, ...]:
-        """The changes, in the order of the walk."""
-        table = self._batch.changes()[["feature", "before", "after", "step", "probability"]]
-        return tuple(
-            Change(feature, before, after, int(step), float(probability))
-            for feature, before, after, step, probability in table.itertuples(index=False)
-        )
-
-    def to_frame(self) -> Any:
-        """The counterfactual as a frame of one row."""
-        return self._batch.to_frame()
-
-    def to_numpy(self) -> Any:
-        """The counterfactual as an array of one row."""
-        return self._batch.to_numpy()
-
-    def metrics(
-        self,
-        reference: measures.Reference | None = None,
-        *,
-        model: Any = None,
-        other_model: Any = None,
-        decision: Any = None,
-    ) -> pd.DataFrame:
-        """The line of this row in ``cfs.metrics(...)``."""
-        return self._batch.metrics(reference, model=model, other_model=other_model, decision=decision)
-
-    def text(self) -> str:
-        """The explanation in one sentence."""
-        return words.sentence(self)
-
-    def __repr__(self) -> str:
-        """The sentence, the changes as a table, and the note."""
-        parts = [self.text(), words.text_table(self) if self.changes else "", f"({self.note})" if self.note else ""]
-        return "\n\n".join(part for part in parts if part)
-
-    def _repr_html_(self) -> str:
-        table = words.html_table(self) if self.changes else ""
-        note = f"<p>({escape(self.note)})</p>" if self.note else ""
-        return f"<div><p>{escape(self.text())}</p>{table}{note}</div>"
-
-
-def _picked(probabilities: Floats, classes: Ints) -> Floats:
-    """Of each line the probability of one class."""
-    return np.asarray(probabilities[np.arange(len(classes)), classes])

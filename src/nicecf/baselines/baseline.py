@@ -20,8 +20,10 @@ from nicecf.assemble import answer
 from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.explainer import Explainer
-from nicecf.method import Question, Training, Witnesses, ask, learn, measure
+from nicecf.method import Asked, Question, Training, Witnesses, ask, learn, measure
 from nicecf.options import check_seconds
+from nicecf.origin import Origin, called, fingerprint
+from nicecf.profile import Profile
 from nicecf.progress import Choice, Report, check_choice, reporting
 from nicecf.result import Counterfactuals
 from nicecf.schema import Schema, differs
@@ -129,9 +131,19 @@ class FittedBaseline:
     cost: Cost
     witnesses: Witnesses
     distance: Heom
+    profile: Profile
     search: Search
 
-    def explain(self, X: Table, target_class: Any, deadline: float | None, progress: Choice) -> Counterfactuals:
+    def explain(
+        self,
+        X: Table,
+        target_class: Any,
+        deadline: float | None,
+        progress: Choice,
+        *,
+        options: dict[str, Any],
+        call: dict[str, Any],
+    ) -> Counterfactuals:
         """Ask about the rows, search, and hand out what the model accepts."""
         rows, schema = self.schema.encode(X)
         question = ask(X, rows, schema, self.jury, self.cost, self.witnesses, target_class, deadline=deadline)
@@ -165,7 +177,23 @@ class FittedBaseline:
             model_calls=question.scorer.calls,
             model_rows=question.scorer.rows,
             several=False,
+            origin=Origin(
+                self.profile,
+                Asked(schema, self.jury, _keeps_all, _no_donor, self.fingerprints),
+                explainer=self.name,
+                options=options,
+                call=call,
+                rules=_no_rules,
+            ),
         )
+
+    def fingerprints(self) -> dict[str, str]:
+        """Of the model and of the training data, by what is kept of them."""
+        counts = np.concatenate([column.counts for column in self.profile.columns])
+        return {
+            "model": fingerprint(list(self.jury.classes), np.round(self.witnesses.outputs, 6)),
+            "training": fingerprint(self.schema.names, counts, self.witnesses.values, self.distance.scales),
+        }
 
     def _task(self, question: Question, lines: Ints, report: Report) -> Task:
         return Task(
@@ -195,6 +223,19 @@ class FittedBaseline:
             elif found.is_cut[line]:
                 reasons[line] = f"time_budget was used up before {self.name} came to {target}"
         return outputs, is_good, reasons
+
+
+def _keeps_all(lines: Ints, values: Floats) -> Bools:
+    """There are no rules."""
+    return np.ones(len(lines), dtype=bool)
+
+
+def _no_donor(position: int) -> None:
+    """Training rows are not kept."""
+
+
+def _no_rules(line: int) -> dict[str, Any]:
+    return {}
 
 
 class Baseline(Explainer, ABC):
@@ -238,7 +279,9 @@ class Baseline(Explainer, ABC):
         # Last, because a search may take the encoded rows over.
         search = self._search_of(training)
         name = type(self).__name__
-        return self._keep(FittedBaseline(name, training.schema, training.jury, cost, witnesses, distance, search))
+        return self._keep(
+            FittedBaseline(name, training.schema, training.jury, cost, witnesses, distance, training.profile, search)
+        )
 
     def explain(
         self,
@@ -259,7 +302,14 @@ class Baseline(Explainer, ABC):
         check_choice(progress)
         check_seconds("time_budget", time_budget)
         deadline = None if time_budget is None else started + time_budget
-        answers: Counterfactuals = self._fitted.explain(X, target_class, deadline, progress)
+        answers: Counterfactuals = self._fitted.explain(
+            X,
+            target_class,
+            deadline,
+            progress,
+            options=self._options,
+            call=called(target_class, time_budget=time_budget),
+        )
         return answers
 
     def _check_options(self) -> None:

@@ -1,0 +1,134 @@
+"""Where counterfactuals come from: who made them, what was asked, and whom to ask again."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any, Protocol
+
+import numpy as np
+
+from nicecf._typing import Bools, Floats, Ints
+from nicecf.exceptions import plain
+from nicecf.profile import Profile
+
+_PACKAGES = ("nicecf", "numpy", "pandas", "scikit-learn")
+
+
+class Maker(Protocol):
+    """The explainer that made a result, to be asked again about encoded rows."""
+
+    def outputs(self, values: Floats) -> tuple[Ints, Floats]:
+        """The class decided on for each row, as a position, and the probabilities."""
+
+    def holds(self, lines: Ints, values: Floats, decided: Ints) -> Bools:
+        """Whether values for some rows of the call are decided as ``decided`` by all models, and keep the rules."""
+
+    def donor(self, position: int) -> Floats | None:
+        """The training row at a position; None if it is not kept, or not to be shared."""
+
+    def fingerprints(self) -> dict[str, str]:
+        """Of the model (what it says of training rows) and of the training data."""
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """What a result remembers. In a pickle the maker is left out: it holds the model and the training data.
+
+    ``explainer`` and ``options`` are those of ``fit``; ``call`` is what ``explain`` was called with, where
+    ``target_class`` may have one entry for each row; ``rules`` gives the rules of a row, by its position, as
+    ``Constraints.to_dict`` does.
+    """
+
+    profile: Profile
+    maker: Maker | None
+    explainer: str
+    options: dict[str, Any]
+    call: dict[str, Any]
+    rules: Callable[[int], dict[str, Any]]
+    _fingerprints: dict[str, str] | None = None
+
+    @cached_property
+    def fingerprints(self) -> dict[str, str]:
+        """Of the model and of the training data; made when first asked for."""
+        return self._fingerprints or (self.maker.fingerprints() if self.maker else {})
+
+    def about(self) -> dict[str, Any]:
+        """Who made this, of what, with which versions: values that JSON holds."""
+        versions = {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+        target = self.call["target_class"]
+        call = {**self.call, "target_class": "one for each row" if isinstance(target, _PerRow) else target}
+        return {
+            "explainer": self.explainer,
+            "options": self.options,
+            "call": call,
+            "fingerprints": self.fingerprints,
+            "versions": versions,
+        }
+
+    def call_of(self, line: int) -> dict[str, Any]:
+        """What was asked for one row: the call that asks the same for it alone."""
+        target = self.call["target_class"]
+        own = target.labels[line] if isinstance(target, _PerRow) else target
+        return {**self.call, "target_class": own, "constraints": self.rules(line)}
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = replace(self, maker=None, _fingerprints=self.fingerprints)
+        return {name: value for name, value in vars(kept).items() if name != "fingerprints"}
+
+
+@dataclass(frozen=True)
+class _PerRow:
+    labels: list[Any]
+
+
+def called(target_class: Any, **options: Any) -> dict[str, Any]:
+    """What ``explain`` was called with, as values that JSON holds."""
+    if isinstance(target_class, (set, frozenset)):
+        target_class = sorted(target_class, key=str)
+    if isinstance(target_class, (list, tuple)):
+        target: Any = [plain(one) for one in target_class]
+    elif hasattr(target_class, "__len__") and not isinstance(target_class, (str, bytes)) and np.ndim(target_class):
+        target = _PerRow([plain(one) for one in target_class])
+    else:
+        target = plain(target_class)
+    return {"target_class": target, **options}
+
+
+def described(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of an explainer as values that JSON holds: models and functions by their names.
+
+    >>> described({"optimize": "sparsity", "decision": {1: 0.3}, "plausibility": len})
+    {'optimize': 'sparsity', 'decision': {'1': 0.3}, 'plausibility': 'builtins.len'}
+    """
+    return {name: _described(value) for name, value in options.items()}
+
+
+def _described(value: Any) -> Any:
+    value = plain(value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if hasattr(value, "to_dict") and not hasattr(value, "columns"):  # Constraints
+        return _described(value.to_dict())
+    if isinstance(value, Mapping):
+        return {str(plain(key)): _described(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+        return [_described(one) for one in value]
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def fingerprint(*parts: Any) -> str:
+    """A digest of arrays and texts, the same for the same content."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            digest.update(f"{part.dtype.str}{part.shape}".encode())
+            digest.update(np.ascontiguousarray(part).tobytes())
+        else:
+            digest.update(repr(part).encode())
+    return f"sha256:{digest.hexdigest()}"
