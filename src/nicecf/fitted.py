@@ -20,18 +20,20 @@ from nicecf.distance import Heom
 from nicecf.exceptions import ModelError, NicecfError
 from nicecf.method import Asked, Question, Witnesses, ask, confirm
 from nicecf.origin import Origin, called, fingerprint
+from nicecf.privacy import Privacy
 from nicecf.profile import Profile
 from nicecf.progress import Choice, Report, reporting
 from nicecf.reading import Part, parts_of, rules_of
-from nicecf.reasons import Reasons
+from nicecf.reasons import KEPT_BACK, Reasons
 from nicecf.result import Counterfactuals
 from nicecf.rewards import Round
 from nicecf.schema import Schema, differs
 from nicecf.scorer import Cost, Scorer
 from nicecf.search.answers import Answers, joined, one_for_each
 from nicecf.search.donors import DonorChoice, Donors, DonorSearch, Seekers
-from nicecf.search.greedy import walk_greedily
+from nicecf.search.greedy import jump, walk_greedily
 from nicecf.search.single_changes import DonorValues
+from nicecf.search.step_back import step_back
 from nicecf.search.thorough import Thorough
 from nicecf.twin import NotSupported, Twin
 
@@ -68,6 +70,7 @@ class Fitted:
     donors: DonorSearch
     n_decided: Ints
     profile: Profile
+    privacy: Privacy
     constraints: Constraints
     reward: Callable[[Round], Floats] | None
     # The objective and the number of neighbors of the thorough search; None for the greedy one.
@@ -80,6 +83,16 @@ class Fitted:
     def jury(self) -> Jury:
         """The models that must agree."""
         return self.donors.jury
+
+    @cached_property
+    def trained(self) -> Schema:
+        """The schema of the training data, with the values that may be taken of it."""
+        return self.privacy.guarded(self.schema)
+
+    @property
+    def _is_refused(self) -> Callable[[Floats], Bools] | None:
+        """Rows that may not be handed out; None if there are none."""
+        return None if self.privacy.digests is None else self.privacy.is_training_row
 
     @cached_property
     def donor_values(self) -> DonorValues:
@@ -97,7 +110,7 @@ class Fitted:
         X, n_wanted = call.X, call.n_wanted
         rows, schema = self.schema.encode(X)
         index = schema.container.labels(X)
-        parts = parts_of(self.constraints, call.constraints, schema, rows, trained=self.schema, index=index)
+        parts = parts_of(self.constraints, call.constraints, schema, rows, trained=self.trained, index=index)
         cost = self.twin_cost if twin else self.cost
         # NICE(none) asks for no hybrids, so there is nothing to look ahead for; "balanced" has no reward of its own.
         budget = 0 if self.reward is None or len(parts) > 1 else cost.rows_worth_a_call
@@ -117,9 +130,11 @@ class Fitted:
         error = self._error(schema)
         with reporting(call.progress, len(rows)) as report:
             all_answers = []
-            n_done = 0
+            n_done, is_kept_back = 0, np.zeros(len(rows), dtype=bool)
             for part in parts:
                 answers = self._answers(question, part, choice, error, n_wanted, partial(_report_from, report, n_done))
+                answers, kept_back = self._without_training_rows(question, part, answers)
+                is_kept_back[part.lines[kept_back]] = True
                 all_answers.append((part.lines, answers))
                 n_done += len(part.lines)
         answers = joined(all_answers, len(rows))
@@ -129,11 +144,13 @@ class Fitted:
             question,
             self.donors,
             self.n_decided,
-            self.schema,
+            self.trained,
+            self.privacy.min_count,
             walk=partial(self._walk, error=error),
             apply=partial(self._applied, question, error) if self.thorough else None,
         )
-        why, relaxations = reasons.of(parts, ~is_found, answers.beyond)
+        why, relaxations = reasons.of(parts, ~is_found & ~is_kept_back, answers.beyond)
+        why[is_kept_back] = KEPT_BACK
         if twin and self.confirms:
             question, outputs = confirm(question, self.jury, self.cost, self.witnesses, *answers.all_points())
             answers = answers.with_outputs(outputs)
@@ -169,6 +186,8 @@ class Fitted:
         )
 
     def _donor_at(self, position: int) -> Floats | None:
+        if self.privacy.digests is not None:
+            return None
         place = np.flatnonzero(self.donors.index.positions == position)
         return self.donors.index.values[place[0]] if len(place) else None
 
@@ -202,9 +221,7 @@ class Fitted:
     ) -> Answers:
         """The counterfactuals of the rows of a part that ask for one; ``row`` of the points is a line of the part."""
         score = question.scorer
-        seekers = Seekers(
-            question.rows[part.lines], question.outputs[part.lines], question.wanted[part.lines], part.rules
-        )
+        seekers = _seekers(question, part)
         is_asked = ~question.is_answered[part.lines]
         donors = choice.settle(seekers, is_asked, score)
         # Under rules, hybrids may help where no donor as a whole does.
@@ -236,7 +253,9 @@ class Fitted:
         """The search that this explainer was made for; each row has a donor."""
         if self.thorough is not None and error is not None:
             objective, neighbors = self.thorough
-            search = Thorough(self.donors, self.donor_values, self.distance, neighbors, objective, n_wanted)
+            search = Thorough(
+                self.donors, self.donor_values, self.distance, neighbors, objective, n_wanted, self._is_refused
+            )
             return search(seekers, donors, score=score, error=error, report=report)
         return self._walk(self.jury, seekers, donors, score, error, report)
 
@@ -276,7 +295,7 @@ class Fitted:
     ) -> Answers:
         """For rows that no donor as a whole helps, or by a walk that is too long: the hybrids of many donors."""
         objective = "proximity" if self.reward is rewards.proximity else "sparsity"
-        search = Thorough(self.donors, self.donor_values, self.distance, None, objective, n_wanted=1)
+        search = Thorough(self.donors, self.donor_values, self.distance, None, objective, 1, self._is_refused)
         found = search(seekers, donors, score=score, error=_no_error, report=_nothing)
         return replace(found, front=None)
 
@@ -289,7 +308,7 @@ class Fitted:
     ) -> Floats | None:
         """The counterfactual of one row under other rules."""
         lines = np.array([line])
-        rules = rules_of(constraints, question.schema, question.rows[lines], trained=self.schema)
+        rules = rules_of(constraints, question.schema, question.rows[lines], trained=self.trained)
         choice = DonorChoice(self.donors, budget=0)
         points = self._answers(question, Part(lines, constraints, rules), choice, error, 1, _nothing).points
         return points.values[0] if len(points.row) else None
@@ -303,6 +322,37 @@ class Fitted:
         found = self._walk(self.jury, seekers.take(walking), donors.take(walking), score, error)
         return joined([(walking, found)], len(seekers.rows))
 
+    def _without_training_rows(self, question: Question, part: Part, answers: Answers) -> tuple[Answers, Ints]:
+        """Other answers in place of training rows as they are, if those may not be handed out.
+
+        Also the lines of the part for which there is nothing else.
+        """
+        points, score = answers.points, question.scorer
+        shared = np.flatnonzero(self.privacy.is_training_row(points.values))
+        lines, first = np.unique(points.row[shared], return_index=True)
+        if not len(lines):
+            return answers, lines
+        seekers = _seekers(question, part)
+        back = step_back(
+            seekers,
+            points.take(shared[first]),
+            jury=self.jury,
+            score=score,
+            distance=self.distance,
+            is_refused=self.privacy.is_training_row,
+        )
+        walks = jump(seekers.rows[back.row], back.values, back.outputs)
+        found = [(back.row, one_for_each(back.donor, walks, np.ones(len(back.row), dtype=bool)))]
+        left = np.setdiff1d(lines, back.row)
+        if len(left):
+            some = seekers.take(left)
+            more = self._search_hybrids(some, self.donors.nearest(some, score), score, error=None)
+            more = more.without_rows(more.points.row[self.privacy.is_training_row(more.points.values)])
+            found.append((left, more))
+            left = np.setdiff1d(left, left[more.points.row])
+        everyone = np.arange(len(part.lines))
+        return joined([(everyone, answers.without_rows(lines)), *found], len(everyone)), left
+
     def _check_answers(self, question: Question, parts: list[Part], answers: Answers) -> None:
         """The last line of the contract: nothing leaves that the models did not accept, or that breaks a rule."""
         points = answers.points
@@ -315,15 +365,24 @@ class Fitted:
                 f"training row {self.donors.index.positions[points.donor[wrong]]}, but another class now than at fit. "
                 "Call fit again with the model as it is."
             )
+        handed_out = [some for some in (points, answers.front) if some is not None]
+        if any(self.privacy.is_training_row(some.values).any() for some in handed_out):
+            raise NicecfError("a counterfactual is a training row. This is a defect of nicecf: please report it.")
         for part in parts:
-            for some in (points, answers.front):
-                if part.rules is None or some is None:
+            for some in handed_out:
+                if part.rules is None:
                     continue
                 mine = np.isin(some.row, part.lines)
                 lines = np.searchsorted(part.lines, some.row[mine])
                 donors = self.donors.index.values[some.donor[mine]]
                 if not part.rules.are_kept(lines, some.values[mine], donors).all():
                     raise NicecfError("a counterfactual breaks a rule. This is a defect of nicecf: please report it.")
+
+
+def _seekers(question: Question, part: Part) -> Seekers:
+    """The rows of a part."""
+    lines = part.lines
+    return Seekers(question.rows[lines], question.outputs[lines], question.wanted[lines], part.rules)
 
 
 def _no_error(rows: Floats) -> Floats:

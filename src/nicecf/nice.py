@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from nicecf import rewards
+from nicecf import rewards, saving
 from nicecf._typing import Floats, Table, is_number
 from nicecf.autoencoder import Autoencoder
 from nicecf.constraints import Constraints
@@ -20,6 +21,7 @@ from nicecf.fitted import Call, Fitted
 from nicecf.method import Training, Witnesses, find_twin, learn, measure
 from nicecf.neighbors import DonorIndex
 from nicecf.options import check_count, check_seconds, check_seed, choose
+from nicecf.privacy import Privacy
 from nicecf.progress import Choice, check_choice
 from nicecf.reading import rules_of
 from nicecf.result import Counterfactuals
@@ -82,6 +84,13 @@ class NICE(Explainer):
         the part of the feature in the distance, wherever the distance is used.
     constraints
         :class:`nicecf.Constraints`: rules that every counterfactual keeps.
+    share_donor
+        Whether a counterfactual may be a training row as it is: somebody's row. If not, one more feature is put back to
+        the row's own where the decision stays, or another donor is taken; where nothing else helps, there is none, and
+        the reason says so.
+    min_count
+        Only values that at least so many training rows hold are used: 5 gives away no value of fewer than five people.
+        (Of a column of measurements, in which no two rows are alike, none is left: round it first.)
     random_state
         Seed of the autoencoder; None is 0. Nothing else is random.
     accelerate
@@ -119,6 +128,8 @@ class NICE(Explainer):
         robust_to: Sequence[Any] = (),
         feature_weights: Any = None,
         constraints: Constraints | None = None,
+        share_donor: bool = True,
+        min_count: int = 1,
         random_state: int | None = None,
         accelerate: bool | Literal["unconfirmed"] = False,
     ) -> None:
@@ -137,6 +148,8 @@ class NICE(Explainer):
         self.robust_to = robust_to
         self.feature_weights = feature_weights
         self.constraints = constraints
+        self.share_donor = share_donor
+        self.min_count = min_count
         self.random_state = random_state
         self.accelerate = accelerate
         self._check_options()
@@ -203,13 +216,44 @@ class NICE(Explainer):
         call = Call(X, target_class, constraints, n_counterfactuals, deadline, progress, self._options, time_budget)
         return self._fitted.explain(call)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted explainer to a file, in one step: a zip of JSON, an Arrow table and numpy arrays.
+
+        The file holds training rows as they are (the donors) and what the model says of them: keep it as you keep
+        those. It holds no model and no function, and nothing that is run when it is loaded. Needs pyarrow
+        (``nicecf[files]``).
+        """
+        self._check_fitted()
+        saving.save(self, path)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        model: Any,
+        optimize: Reward | None = None,
+        plausibility: Callable[[Any], Any] | None = None,
+        decision: Callable[[Any], Any] | None = None,
+        robust_to: Sequence[Any] = (),
+    ) -> Self:
+        """The explainer that :meth:`save` wrote: it gives the same answers, without being fitted again.
+
+        ``model``: the model that it was saved with. It is asked about up to 1,000 of the rows in the file; ModelError
+        if its classes, its features or its answers are others. FileError for a file that is damaged, incomplete, of a
+        newer format or no such file. ``optimize``, ``plausibility``, ``decision``, ``robust_to``: the function or
+        models that the explainer was saved with, exactly where it was; a file cannot hold them. (Whether a reward is
+        the same cannot be checked.)
+        """
+        functions = {"optimize": optimize, "plausibility": plausibility, "decision": decision, "robust_to": robust_to}
+        return saving.load(cls, path, model, functions)
+
     def _fitted_to(self, training: Training) -> Fitted:
         decisions, n_classes = training.decisions, len(training.jury.classes)
-        reward = rewards.BY_NAME.get(self.optimize) if isinstance(self.optimize, str) else self.optimize
+        choices = self._choices()
         is_categorical = training.schema.is_categorical
         measure_error, is_own_measure = self.plausibility, False
-        is_thorough = self.search == "thorough"
-        if (is_thorough or rewards.needs_plausibility(reward)) and measure_error is None:
+        if (choices["thorough"] or rewards.needs_plausibility(choices["reward"])) and measure_error is None:
             seed = 0 if self.random_state is None else self.random_state
             measure_error, is_own_measure = Autoencoder.train(training.values, is_categorical, seed=seed), True
         is_donor = training.labels == decisions if self.justified else np.ones(len(decisions), dtype=bool)
@@ -222,6 +266,7 @@ class NICE(Explainer):
         twin, twin_cost = find_twin(self.model, training, witnesses) if self.accelerate else (None, cost)
         weights = _weights(self.feature_weights, training.schema)
         distance = Heom.of(training.values, is_categorical, self.scale, weights)
+        privacy = Privacy.of(training.values, share_donor=bool(self.share_donor), min_count=self.min_count)
         # The index takes the encoded rows over and reorders them: no one may use them after this line.
         index = DonorIndex.of(training.values, np.where(is_donor, groups, -1), n_groups, distance)
         fitted = Fitted(
@@ -229,21 +274,28 @@ class NICE(Explainer):
             cost=cost,
             twin=twin,
             twin_cost=twin_cost,
-            confirms=self.accelerate != "unconfirmed",
             witnesses=witnesses,
             distance=distance,
             donors=DonorSearch(index, training.outputs[index.positions], training.jury),
             n_decided=np.bincount(decisions, minlength=n_classes),
             profile=training.profile,
-            constraints=self.constraints or Constraints(),
-            reward=reward,
-            thorough=None if not is_thorough else (str(self.optimize), self.neighbors),
+            privacy=privacy,
             measure_error=measure_error,
             is_own_measure=is_own_measure,
+            **choices,
         )
-        if is_thorough:
+        if choices["thorough"]:
             _ = fitted.donor_values  # now, not in the first call of explain
         return fitted
+
+    def _choices(self) -> dict[str, Any]:
+        """What is an option and not learned: the parts of `Fitted` that need no training data."""
+        return {
+            "confirms": self.accelerate != "unconfirmed",
+            "constraints": self.constraints or Constraints(),
+            "reward": rewards.BY_NAME.get(self.optimize) if isinstance(self.optimize, str) else self.optimize,
+            "thorough": None if self.search != "thorough" else (str(self.optimize), self.neighbors),
+        }
 
     def _check_options(self) -> None:
         choose("search", self.search, ("greedy", "thorough"))
@@ -251,8 +303,10 @@ class NICE(Explainer):
         self._check_search()
         choose("distance", self.distance, ("heom",))
         choose("scale", self.scale, ("range", "std"))
-        if not isinstance(self.justified, (bool, np.bool_)):
-            raise OptionError(f"justified must be True or False, got {self.justified!r}.")
+        for name in ("justified", "share_donor"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise OptionError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+        check_count("min_count", self.min_count)
         if self.plausibility is not None and not callable(self.plausibility):
             raise OptionError(f"plausibility must be a function rows -> error, got {type(self.plausibility).__name__}.")
         if self.accelerate not in (True, False, "unconfirmed"):

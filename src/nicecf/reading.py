@@ -43,7 +43,8 @@ def parts_of(
     parts = []
     for lines, one in of_rows:
         both = own if one is None else own & one
-        rules = rules_of(both, schema, rows[lines], trained=trained, index=index[lines]) if both else None
+        is_ruled = bool(both) or any(column.common is not None for column in trained.columns)
+        rules = rules_of(both, schema, rows[lines], trained=trained, index=index[lines]) if is_ruled else None
         parts.append(Part(lines, both, rules))
     return parts
 
@@ -97,7 +98,9 @@ class _Reader:
         n_features = len(self._schema.columns)
         is_fixed = np.zeros(n_features, dtype=bool)
         is_fixed[[self._at(one, "immutable") for one in constraints.immutable]] = True
-        conditions: list[list[Condition]] = [[] for _ in range(n_features)]
+        conditions: list[list[Condition]] = [
+            [] if column.common is None else [Among(column.common)] for column in self._trained.columns
+        ]
         for name in ("increasing", "decreasing"):
             for one, order in getattr(constraints, name).items():
                 conditions[self._at(one, name)].append(self._one_way(one, order, name))

@@ -25,13 +25,15 @@ _MOST_TRIED = 256
 # The same for all rules together: where there are hundreds of them, fewer are tried for each.
 _MOST_TRIED_IN_ALL = 4096
 _MOST_RULES_SHOWN = 8
+KEPT_BACK = "all that was found is a training row as it is, which share_donor=False keeps back"
 
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
     """Looks for reasons, for the rows of one ``explain`` call that were not helped.
 
-    ``n_decided`` are the training rows that the model puts into each class. ``walk`` walks some rows to their donors,
+    ``n_decided`` are the training rows that the model puts into each class; ``min_count`` of them must hold a value
+    for it to be used. ``walk`` walks some rows to their donors,
     ``apply`` explains a row under other rules, both as the explainer does: what is said of a relaxation is what it
     gives when it is applied. Without ``apply``, that is the walk.
     """
@@ -40,6 +42,7 @@ class Reasons:
     donors: DonorSearch
     n_decided: Ints
     trained: Schema
+    min_count: int
     walk: Callable[..., Answers]
     apply: Callable[[int, Constraints], Floats | None] | None
 
@@ -141,7 +144,11 @@ class Reasons:
                 f"the model puts {n_decided:,} of {n_rows:,} training rows in {target}, but the label of none of them "
                 "agrees, so there is no donor; justified=False would use them"
             )
-        rules, most = _shown(in_words(constraints, jury)), _tried_for_each(constraints, jury)
+        most = _tried_for_each(constraints, jury)
+        common = f"only values that at least {self.min_count} training rows hold are used (min_count)"
+        rules = _shown([*in_words(constraints, jury), *([common] if self.min_count > 1 else [])])
+        if not constraints and jury.is_alone:  # min_count alone, which is not relaxed row by row
+            return f"no training row gives {target} under the rules: {rules}"
         few = f" (with the {most} nearest training rows)" if len(self.donors.index.values) > most else ""
         return f"no training row gives {target} under the rules, and to relax one of them is not enough{few}: {rules}"
 

@@ -49,6 +49,8 @@ class Column:
     has_missing: bool = False
     code_of: Mapping[Any, int] = field(default_factory=dict, repr=False)
     native_levels: Any = field(default=None, repr=False)
+    # The values that a counterfactual may take of the training data, encoded; None: all.
+    common: Floats | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)

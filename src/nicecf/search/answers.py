@@ -20,6 +20,10 @@ class Points:
     values: Floats
     outputs: Floats
 
+    def take(self, places: Ints | Bools) -> Points:
+        """Some of them."""
+        return Points(*(getattr(self, field.name)[places] for field in fields(self)))
+
 
 @dataclass(frozen=True, eq=False)
 class Answers:
@@ -48,6 +52,16 @@ class Answers:
         n = len(self.points.row)
         front = None if self.front is None else replace(self.front, outputs=outputs[n:])
         return replace(self, points=replace(self.points, outputs=outputs[:n]), front=front)
+
+    def without_rows(self, rows: Ints) -> Answers:
+        """The same, but for some rows, which have no answer then."""
+        kept = np.flatnonzero(~np.isin(self.points.row, rows))
+        notes = self.notes.copy()
+        notes[rows] = None
+        front, beyond = (
+            None if points is None else points.take(~np.isin(points.row, rows)) for points in (self.front, self.beyond)
+        )
+        return Answers(self.points.take(kept), self.walks.take(kept), notes, front, beyond)
 
     def with_donors(self, positions: Ints) -> Answers:
         """The same with the donors' positions in the training data, in place of those in the index."""
@@ -78,7 +92,7 @@ def joined(parts: list[tuple[Ints, Answers]], n_rows: int) -> Answers:
     front, beyond = (
         _joined_points([(lines, getattr(part, of)) for lines, part in parts]) for of in ("front", "beyond")
     )
-    return Answers(_taken(points, order), _concatenated(walks).take(order), notes, front, beyond)
+    return Answers(points.take(order), _concatenated(walks).take(order), notes, front, beyond)
 
 
 def _joined_points(parts: list[tuple[Ints, Points | None]]) -> Points | None:
@@ -87,7 +101,7 @@ def _joined_points(parts: list[tuple[Ints, Points | None]]) -> Points | None:
     if not given:
         return None
     points = _concatenated(given)
-    return _taken(points, np.argsort(points.row, kind="stable"))
+    return points.take(np.argsort(points.row, kind="stable"))
 
 
 T = TypeVar("T", Points, Walks)
@@ -96,7 +110,3 @@ T = TypeVar("T", Points, Walks)
 def _concatenated(parts: list[T]) -> T:
     names = [field.name for field in fields(parts[0])]
     return type(parts[0])(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def _taken(points: Points, places: Ints) -> Points:
-    return Points(*(getattr(points, field.name)[places] for field in fields(Points)))

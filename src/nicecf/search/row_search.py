@@ -46,7 +46,8 @@ class RowSearch:
 
     ``found`` are the valid hybrids worth keeping. They only get better, and the search can be stopped at any time:
     to begin with they are ``start``, known to be valid, whose errors must be measured first. ``is_exhaustive`` if there
-    are not too many hybrids to look at every one; for ``n_large`` donors there are.
+    are not too many hybrids to look at every one; for ``n_large`` donors there are. ``is_refused``: rows that may not
+    be found, though they are valid.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class RowSearch:
         front: Front,
         singles: Hybrids,
         jury: Jury,
+        is_refused: Callable[[Floats], Bools] | None = None,
     ) -> None:
         self.lattices = lattices
         self.start = self.found = start
@@ -71,6 +73,7 @@ class RowSearch:
         self._front = front
         self._singles = singles
         self._jury = jury
+        self._is_refused = is_refused
         self._seen: set[int] = set()
         self._n_asked = 0
         self._not_valid: list[Hybrids] = []
@@ -165,6 +168,8 @@ class RowSearch:
         return self._not_valid[-1]
 
     def _keep(self, hybrids: Hybrids) -> None:
+        if self._is_refused is not None:
+            hybrids = hybrids.take(~self._is_refused(self.lattices.values(hybrids)))
         self.found = hybrids.take(self._front.of(hybrids))
 
 

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from nicecf import rewards
-from nicecf._typing import Floats, Ints
+from nicecf._typing import Bools, Floats, Ints
 from nicecf.classifier import CELLS_PER_CALL
 from nicecf.decision import Jury
 from nicecf.distance import Heom
@@ -45,6 +45,8 @@ class Thorough:
     neighbors: int | None
     objective: str
     n_wanted: int
+    # Rows that may not be handed out, though the model accepts them.
+    is_refused: Callable[[Floats], Bools] | None = None
 
     @property
     def index(self) -> DonorIndex:
@@ -175,7 +177,9 @@ class Thorough:
                 start.append(lattices.ends().scored(outputs).take(is_known))
                 yield (
                     (i, mine),
-                    RowSearch(lattices, joined(start), scores[j], wanted[i], front, singles, self.jury),
+                    RowSearch(
+                        lattices, joined(start), scores[j], wanted[i], front, singles, self.jury, self.is_refused
+                    ),
                 )
 
     def _walk(
@@ -235,5 +239,4 @@ def _points(i: int, donors: Ints, lattices: Lattices, hybrids: Hybrids) -> Point
 def _by_row(parts: list[Points]) -> Points:
     """All points, ordered by row."""
     points = Points(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Points)))
-    order = np.argsort(points.row, kind="stable")
-    return Points(*(getattr(points, field.name)[order] for field in fields(Points)))
+    return points.take(np.argsort(points.row, kind="stable"))

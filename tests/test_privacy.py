@@ -1,0 +1,139 @@
+"""share_donor=False never hands out a training row as it is; min_count=k only values that k training rows hold."""
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nicecf import NICE, Constraints, OptionError
+from nicecf.privacy import Privacy
+from strategies import as_lists, problems
+
+WAYS = [("none", "greedy"), ("sparsity", "greedy"), ("plausibility", "greedy"), ("sparsity", "thorough")]
+
+
+def decided(p, row):
+    probabilities = p.model.probabilities(row)
+    return p.classes[probabilities.index(max(probabilities))]
+
+
+def wanted_classes(p, row):
+    if p.target == "other":
+        return set(p.classes) - {decided(p, row)}
+    return set(p.target) if isinstance(p.target, (list, tuple, set)) else {p.target}
+
+
+def another_way_exists(p, row):
+    """Whether some hybrid of the row and a donor is in the target and no training row."""
+    wanted = wanted_classes(p, row)
+    for donor, label in zip(p.rows, p.labels, strict=True):
+        if decided(p, donor) not in wanted or (p.justified and label != decided(p, donor)):
+            continue
+        for swapped in product([False, True], repeat=len(row)):
+            hybrid = [new if swap else old for new, old, swap in zip(donor, row, swapped, strict=True)]
+            if hybrid != row and decided(p, hybrid) in wanted and hybrid not in p.rows:
+                return True
+    return False
+
+
+@pytest.mark.parametrize(("optimize", "search"), WAYS)
+@given(p=problems(n_to_explain=st.integers(1, 4)))
+def test_no_training_row_is_handed_out_and_another_way_is_found_where_there_is_one(optimize, search, p):
+    nice = p.nice(optimize, search=search, share_donor=False).fit(p.frame(p.rows), p.labels)
+    cfs = nice.explain(p.frame(p.to_explain), target_class=p.target)
+    for one, row in zip(cfs, p.to_explain, strict=True):
+        if decided(p, row) in wanted_classes(p, row):
+            assert one.found
+            assert not one.changes
+            continue
+        assert one.found == another_way_exists(p, row)
+        if one.found:
+            [values] = as_lists(one.to_frame())
+            assert values not in p.rows
+            assert decided(p, values) in wanted_classes(p, row)
+        else:
+            assert one.reason
+    if search == "thorough":
+        front = cfs.pareto()
+        changed = front[front.found & (front.metrics()["sparsity"].to_numpy(dtype=float, na_value=0) > 0)]
+        assert not [values for values in as_lists(changed.to_frame()) if values in p.rows]
+
+
+@pytest.mark.parametrize(("optimize", "search"), WAYS)
+@given(p=problems(n_to_explain=st.integers(1, 4)), k=st.integers(2, 4))
+def test_every_new_value_is_one_that_enough_training_rows_hold(optimize, search, p, k):
+    nice = p.nice(optimize, search=search, min_count=k).fit(p.frame(p.rows), p.labels)
+    cfs = nice.explain(p.frame(p.to_explain), target_class=p.target)
+    counts = [Counter(column) for column in zip(*p.rows, strict=True)]
+    for one, row in zip(cfs, p.to_explain, strict=True):
+        if not one.found:
+            assert one.reason
+            continue
+        [values] = as_lists(one.to_frame())
+        for j, (old, new) in enumerate(zip(row, values, strict=True)):
+            assert old == new or counts[j][new] >= k
+
+
+def test_the_step_back_is_the_one_that_stays_nearest_to_the_row():
+    # The donor is (4, 10); the model needs a + b >= 4: both ways back are valid, and (4, 0) is nearer than (0, 10).
+    model = lambda X: np.column_stack([X.sum(axis=1) < 4, X.sum(axis=1) >= 4]).astype(float)
+    X = np.array([[4.0, 10.0], [0.0, 0.0], [40.0, 20.0]])
+    row = np.array([[0.0, 0.0]])
+    as_it_is = NICE(model, optimize="none").fit(X, [1, 0, 1]).explain(row)
+    assert as_it_is.to_numpy().tolist() == [[4.0, 10.0]]
+    guarded = NICE(model, optimize="none", share_donor=False).fit(X, [1, 0, 1]).explain(row)
+    assert guarded.to_numpy().tolist() == [[4.0, 0.0]]
+    assert guarded.donors[0] == 0
+
+
+def test_features_that_belong_together_step_back_together():
+    model = lambda X: np.column_stack([X["c"] < 1, X["c"] >= 1]).astype(float)
+    X = pd.DataFrame({"a": [1.0, 0.0], "b": [1.0, 0.0], "c": [1.0, 0.0]})
+    nice = NICE(model, optimize="none", share_donor=False, constraints=Constraints(groups=[["a", "b"]]))
+    cfs = nice.fit(X, [1, 0]).explain(X[1:])
+    assert cfs.to_frame().to_numpy().tolist() == [[0.0, 0.0, 1.0]]
+
+
+def test_where_only_training_rows_help_the_reason_says_so():
+    model = lambda X: np.column_stack([1 - X[:, 0], X[:, 0]])
+    cfs = NICE(model, share_donor=False).fit(np.array([[0.0], [1.0]]), [0, 1]).explain(np.array([[0.0]]))
+    assert not cfs.found[0]
+    assert cfs.reasons[0] == "all that was found is a training row as it is, which share_donor=False keeps back"
+
+
+def test_where_no_common_value_helps_the_reason_names_min_count():
+    model = lambda X: np.column_stack([1 - X[:, 0], X[:, 0]])
+    X = np.array([[0.0, 5.0], [0.0, 5.0], [1.0, 5.0]])
+    nice = NICE(model, min_count=2).fit(X, [0, 0, 1])
+    assert nice.explain(X[:1]).reasons[0] == (
+        "no training row gives 1 under the rules: only values that at least 2 training rows hold are used (min_count)"
+    )
+    more = NICE(model, min_count=2).fit(np.vstack([X, X[2:]]), [0, 0, 1, 1]).explain(X[:1])
+    assert more.to_numpy().tolist() == [[1.0, 5.0]]
+
+
+def test_the_guard_leaves_answers_alone_that_are_nobodys_row():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 5))
+    model = lambda X: np.column_stack([X.sum(axis=1) < 0, X.sum(axis=1) >= 0]).astype(float)
+    y = (X.sum(axis=1) >= 0).astype(int)
+    plain, guarded = (NICE(model, share_donor=share).fit(X, y).explain(X[:50] / 10) for share in (True, False))
+    is_shared = [row.tolist() in X.tolist() for row in plain.to_numpy()]
+    assert not any(is_shared)
+    assert np.array_equal(plain.to_numpy(), guarded.to_numpy())
+
+
+def test_missing_values_and_minus_zero_count_as_the_same_value():
+    guard = Privacy.of(np.array([[np.nan, 0.0], [1.0, 2.0]]), share_donor=False, min_count=1)
+    other_nan = np.array([[-np.nan, -0.0], [1.0, np.nan], [1.0, 2.0]])
+    assert guard.is_training_row(other_nan).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("options", [{"share_donor": 0.5}, {"min_count": 0}, {"min_count": 2.5}, {"min_count": True}])
+def test_options_that_cannot_be_are_refused(options):
+    with pytest.raises(OptionError, match=next(iter(options))):
+        NICE(lambda X: X, **options)
