@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Real data, laid out as README.md says, is used where this names its folder.
 export NICECF_DATA
 
-.PHONY: demo test check format paper bench bench-alibi bench-neighbors test-oldest clean help
+.PHONY: demo test check format docs paper bench bench-alibi bench-neighbors test-oldest clean help
 
 help:            ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
@@ -26,6 +26,9 @@ format: .venv/check.done         ## let ruff write the style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+docs: .venv/docs.done            ## this documentation as a site, into site/; open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 paper: .venv/paper.done          ## the experiment of the paper, into results/ (about two hours on two cores)
 	$(BIN)/nicecf benchmark run --profile quick --out results/main --rows 200 --time-limit 0.5 --seed 0 --jobs 2 \
 	  --methods nice-none nice-spars nice-prox nice-plaus nice-thorough wit cbr sedc geco growing-spheres
@@ -41,6 +44,7 @@ bench: .venv/bench.done          ## speed beside NICEx, the baselines, growth of
 	$(BIN)/python benchmarks/baselines.py
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/constraints.py
+	$(BIN)/python benchmarks/privacy.py
 	$(BIN)/python benchmarks/quality.py --limit
 	$(BIN)/python benchmarks/quality.py
 
@@ -55,7 +59,7 @@ test-oldest: .venv-oldest/test.done ## the tests on the oldest versions that pyp
 	.venv-oldest/bin/pytest -n auto
 
 clean:           ## remove what the commands above built
-	rm -rf .venv .venv-alibi .venv-oldest
+	rm -rf .venv .venv-alibi .venv-oldest site
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -80,6 +84,10 @@ clean:           ## remove what the commands above built
 
 .venv/check.done: .venv/bin/python pyproject.toml
 	$(BIN)/pip install --quiet --editable '.[check]'
+	touch $@
+
+.venv/docs.done: .venv/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --editable '.[docs]'
 	touch $@
 
 # Without its dependencies: NICEx pins numpy < 2 and pandas < 2, but runs on today's.

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from nicecf.benchmark.methods import METHODS
 from nicecf.benchmark.report import figures
-from nicecf.benchmark.report.labels import Box, around, levels, spread
 from nicecf.benchmark.report.names import (
     BENCHMARKS,
     METRICS,
@@ -26,6 +25,7 @@ from nicecf.benchmark.report.names import (
     kind,
     pretty,
 )
+from nicecf.plots.labels import Box, around, levels, spread
 
 nan = np.nan
 drawing = pytest.mark.skipif(

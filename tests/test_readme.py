@@ -1,35 +1,131 @@
-"""Every snippet in the README and the guides runs, top to bottom, and shows what it says."""
+"""Every block of code in the README and the guides runs, top to bottom, and shows what it says; links lead somewhere."""
 
+import contextlib
+import io
 import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = [
-    ROOT / "README.md",
-    *(ROOT / "docs" / name for name in ("thorough.md", "constraints.md", "baselines.md", "experiments.md")),
-]
+ALL_PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+# Reports are printed by `nicecf benchmark report`, and decisions show what was, not what to do.
+PAGES = [page for page in ALL_PAGES if not {"results", "adr"} & set(page.relative_to(ROOT).parts)]
+
+# Commands in the pages that are not run here: what a line begins with, and why.
+NOT_RUN = {
+    "make ": "builds environments, runs these tests, or takes hours",
+    "pip install ": "changes the environment",
+    "python -m venv ": "changes the environment",
+    ". .venv/": "is for a shell",
+    "git clone ": "needs a network",
+    "python docs/": "writes into docs/",
+    "nicecf benchmark run --out results --datasets monk3 ": "downloads; test_experiment runs it on tables of its own",
+    "nicecf benchmark report results": "needs what the line before gives; test_report writes reports",
+    "nicecf benchmark growth --out results": "takes minutes; test_growth runs a smaller one",
+}
+# What a shell does before the command gets anything.
+_IS_FOR_A_SHELL = re.compile(r"[|<>;&$`*]")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_snippet_runs(page, capsys):
-    text = page.read_text()
-    snippets = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert snippets
-    names = {}
-    for snippet in snippets:
-        exec(compile(snippet, page.name, "exec"), names)
-    printed = capsys.readouterr().out
-    shown = re.findall(r"```python\n.*?```\n+```text\n(.*?)```", text, flags=re.DOTALL)
-    assert shown
-    for text in shown:
-        assert text.strip() in printed
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the file that its title names, and its text."""
+
+    language: str
+    title: str | None
+    text: str
 
 
-@pytest.mark.parametrize(
-    "page", sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md")), ids=lambda page: page.name
-)
+def blocks_of(page):
+    found = re.findall(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return [Block(language, title or None, text) for language, title, text in found]
+
+
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+def commands_of(block):
+    """The lines of a shell block, without comments; a backslash joins a line to the next."""
+    lines = block.text.replace("\\\n", " ").splitlines()
+    return [command for line in lines if (command := re.sub(r"(^|\s)#.*", "", line).strip())]
+
+
+def run_command(command):
+    """What a command of nicecf prints; it must succeed."""
+    from nicecf.cli import main
+
+    if _IS_FOR_A_SHELL.search(command):
+        script = f'nicecf() {{ {shlex.quote(sys.executable)} -m nicecf.cli "$@"; }}\n{command}'
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", script], capture_output=True, text=True)
+        code, printed, complaint = done.returncode, done.stdout, done.stderr
+    else:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = main(shlex.split(command)[1:])
+            except SystemExit as end:
+                code = end.code
+        printed, complaint = out.getvalue(), err.getvalue()
+    assert code in (0, None), f"{command}\n{complaint}"
+    return printed
+
+
+def run_block(block, names, page):
+    """Run a block, and return what it prints; a block with a title is a file."""
+    if block.title is not None:
+        Path(block.title).parent.mkdir(parents=True, exist_ok=True)
+        Path(block.title).write_text(block.text, "utf-8")
+    elif block.language == "python":
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(block.text, name_of(page), "exec"), names)
+        return printed.getvalue()
+    elif block.language in ("sh", "bash", "console"):
+        run = [one for one in commands_of(block) if not one.startswith(tuple(NOT_RUN))]
+        for command in run:
+            assert command.startswith("nicecf "), f"{command}: neither run nor among what is not run"
+        return "".join(map(run_command, run))
+    return None
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=name_of)
+def test_every_block_runs_and_prints_what_the_page_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delenv("NICECF_DATA", raising=False)
+    names = {"__name__": "__main__"}
+    printed = None
+    for block in blocks_of(page):
+        if block.language != "text" or block.title is not None:
+            printed = run_block(block, names, page)
+        elif printed is not None:
+            assert block.text.strip() in printed, f"the page shows\n{block.text}\nand this was printed:\n{printed}"
+            printed = None
+
+
+def test_every_exception_is_still_in_a_page():
+    lines = [one for page in PAGES for block in blocks_of(page) for one in commands_of(block)]
+    assert [begin for begin in NOT_RUN if not any(line.startswith(begin) for line in lines)] == []
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=name_of)
 def test_every_link_leads_somewhere(page):
-    for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
-        assert (page.parent / link).exists(), link
+    prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for link, anchor in re.findall(r"\]\(([^):#]*)(?:#([^)]*))?\)", prose):
+        target = page.parent / link if link else page
+        assert target.exists(), link
+        if anchor and not anchor.startswith("nicecf."):  # those of the reference: test_site
+            assert anchor in anchors_of(target), f"{link}#{anchor}"
+
+
+def anchors_of(page):
+    """The anchors that GitHub gives the headings of a page."""
+    prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower().replace("`", "")).strip().replace(" ", "-") for title in titles}

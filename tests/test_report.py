@@ -14,12 +14,13 @@ import pytest
 pytest.importorskip("matplotlib", reason="the figures of a report are drawn by matplotlib")
 
 from nicecf.benchmark import report
-from nicecf.benchmark.report import chapters, paper, paper_claims, render
+from nicecf.benchmark.report import chapters, paper, paper_claims
 from nicecf.benchmark.report.claims import BOTH, Claim, judge
-from nicecf.benchmark.report.document import Cell, Folded, Row, Table, Text
 from nicecf.benchmark.report.findings import QUALITIES, Findings, NotMeasuredError
 from nicecf.benchmark.report.names import NICE_VARIANTS, OURS, PAPER_METHODS
 from nicecf.benchmark.report.results import Results, RunFrames
+from nicecf.documents import render
+from nicecf.documents.document import Cell, Folded, Row, Table, Text
 from nicecf.exceptions import ExperimentError, OptionError
 
 nan = np.nan

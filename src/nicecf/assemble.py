@@ -87,6 +87,7 @@ def answer(
         _front=None if answers.front is None else _front(len(rows), answers.front, jury, error),
         _several=several,
         _origin=origin,
+        _numbers=np.arange(len(row)) - np.searchsorted(row, row),
     )
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from nicecf import metrics as measures
-from nicecf import words
+from nicecf import notebook, words
 from nicecf._typing import Floats, Ints
 from nicecf.constraints import Relaxation
+from nicecf.records import records_of
+from nicecf.wording import Wording
 
 if TYPE_CHECKING:
     from nicecf.result import Counterfactuals
@@ -106,6 +107,10 @@ class Counterfactual:
         """The counterfactual as a frame of one row."""
         return self._batch.to_frame()
 
+    def to_record(self) -> dict[str, Any]:
+        """The record of this explanation for an audit: its line in ``cfs.to_records()``."""
+        return records_of(self._batch)[0]
+
     def to_numpy(self) -> Any:
         """The counterfactual as an array of one row."""
         return self._batch.to_numpy()
@@ -121,19 +126,28 @@ class Counterfactual:
         """The line of this row in ``cfs.metrics(...)``."""
         return self._batch.metrics(reference, model=model, other_model=other_model, decision=decision)
 
-    def text(self) -> str:
-        """The explanation in one sentence."""
-        return words.sentence(self)
+    def text(self, style: words.Style = "sentence", *, wording: Wording | None = None) -> str:
+        """The explanation in words; what matters most comes first.
+
+        ``style``: "sentence"; "bullets", one line for each change; "analyst", dense, with steps, probabilities and
+        shares of the distance; "letter", reasons for the person concerned, without figures of the model.
+        ``wording``: a :class:`nicecf.Wording` with names, units and the language.
+
+        Numbers have the decimals of their column, or as many more as the decision needs: whoever puts them into the row
+        gets the decision that the text names. Where numbers must be shortened, the model is asked about that. A result
+        that was pickled has no model to ask, and says all digits.
+        """
+        return words.texts(self._batch, style, wording)[0]
 
     def __repr__(self) -> str:
-        """The sentence, the changes as a table, and the note."""
-        parts = [self.text(), words.text_table(self) if self.changes else "", f"({self.note})" if self.note else ""]
+        """The sentence, the changes as a table, and the note. The model is not asked: numbers may have all digits."""
+        sentence = words.texts(self._batch, ask=False)[0]
+        parts = [sentence, words.text_table(self) if self.changes else "", f"({self.note})" if self.note else ""]
         return "\n\n".join(part for part in parts if part)
 
     def _repr_html_(self) -> str:
-        table = words.html_table(self) if self.changes else ""
-        note = f"<p>({escape(self.note)})</p>" if self.note else ""
-        return f"<div><p>{escape(self.text())}</p>{table}{note}</div>"
+        sentence = words.texts(self._batch, ask=False)[0]
+        return notebook.one_html(self, sentence, notebook.unchanged(self._batch))
 
 
 def picked(probabilities: Floats, classes: Ints) -> Floats:

@@ -30,8 +30,11 @@ _WIDTH = 120
 _BOLD, _PLAIN = "\033[1;33m", "\033[0m"
 
 
-def main(*, n_train: int = 10_000, n_test: int = 2_000) -> None:
-    """Train a forest, explain one person with every variant of NICE, then a test set with one; print what came out."""
+def main(*, n_train: int = 10_000, n_test: int = 2_000, report: str | os.PathLike[str] | None = None) -> None:
+    """Train a forest, explain one person with every variant of NICE, then a test set with one; print what came out.
+
+    ``report``: where to write an HTML page about the people of the test set who got the answer they would rather not.
+    """
     started = perf_counter()
     source, X, y, unfavourable = _table(n_train + n_test)
     X_train, X_test, y_train, y_test = train_test_split(
@@ -63,6 +66,10 @@ def main(*, n_train: int = 10_000, n_test: int = 2_000) -> None:
     print(f"  changes    {cfs.metrics()['sparsity'].mean():.1f} of {X.shape[1]} features on average")
     print(f"  speed      {n_test / seconds:,.0f} rows per second ({seconds:.2f} s)")
     print(f"  model      {cfs.model_calls} calls with {cfs.model_rows:,} rows in all")
+    if report is not None:
+        unlucky = explained["sparsity"]
+        unlucky.to_html(report, title=f"What would have to be different for those who got {unfavourable}")
+        print(f"\nA report on the {len(unlucky):,} who got {unfavourable} is in {os.fspath(report)}")
     print(f"\nThe demo took {perf_counter() - started:.0f} s.")
 
 

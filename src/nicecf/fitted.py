@@ -70,6 +70,7 @@ class Fitted:
     donors: DonorSearch
     n_decided: Ints
     profile: Profile
+    training_fingerprint: str
     privacy: Privacy
     constraints: Constraints
     reward: Callable[[Round], Floats] | None
@@ -192,17 +193,13 @@ class Fitted:
         return self.donors.index.values[place[0]] if len(place) else None
 
     def fingerprints(self) -> dict[str, str]:
-        """Of the model, by what it says of the donors, and of the training data, by what is kept of it."""
+        """Of the model, by what it says of the donors, and of the training data."""
         return self._fingerprints
 
     @cached_property
     def _fingerprints(self) -> dict[str, str]:
-        index, columns = self.donors.index, self.schema.columns
-        kinds = [(column.name, column.is_categorical, column.levels) for column in columns]
-        return {
-            "model": fingerprint(list(self.jury.classes), np.round(self.donors.outputs, 6)),
-            "training": fingerprint(kinds, index.values, index.positions, index.distance.scales, self.n_decided),
-        }
+        model = fingerprint(list(self.jury.classes), self.donors.index.positions, np.round(self.donors.outputs, 6))
+        return {"model": model, "training": self.training_fingerprint}
 
     def _error(self, schema: Schema) -> Callable[[Floats], Floats] | None:
         """How implausible float rows are, for one call; None if this explainer has no measure of it."""

@@ -21,6 +21,7 @@ from nicecf.classifier import CELLS_PER_CALL, Classifier
 from nicecf.decision import Juror, Jury, Option, juror_of
 from nicecf.distance import Heom
 from nicecf.exceptions import DecisionWarning, ModelError, OptionError, SchemaError, listed, plain
+from nicecf.origin import fingerprint
 from nicecf.profile import Profile
 from nicecf.result import Counterfactuals
 from nicecf.schema import Schema
@@ -71,6 +72,12 @@ class Training:
     def by_range(self) -> Heom:
         """NICE's distance over the ranges; to be asked for before anyone takes the rows over."""
         return Heom.of(self.values, self.schema.is_categorical, "range")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the training data, whatever the model; to be asked for before anyone takes the rows over."""
+        kinds = [(column.name, column.is_categorical, [*map(plain, column.levels)]) for column in self.schema.columns]
+        return fingerprint(kinds, *self.values.T, self.labels)  # by columns: they need no copy of the table
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ rows at once. Why not a ready-made index: docs/adr/0003-nearest-neighbors.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,8 +73,12 @@ class DonorIndex:
         positions = np.concatenate(order) if order else np.empty(0, dtype=np.intp)
         for j in range(training.shape[1]):
             training[: len(positions), j] = training[positions, j]
-        values = training[: len(positions)]
-        return cls(distance, values, positions, tuple(_boxes(values, np.array(bounds)) for bounds in starts))
+        return cls.cut(training[: len(positions)], positions, [np.array(bounds) for bounds in starts], distance)
+
+    @classmethod
+    def cut(cls, values: Floats, positions: Ints, starts: Sequence[Ints], distance: Heom) -> DonorIndex:
+        """Index donors that are in order already; ``starts``: of each group, see `Leaves`."""
+        return cls(distance, values, positions, tuple(_boxes(values, bounds) for bounds in starts))
 
     def nearest(self, rows: Floats, wanted: Bools) -> tuple[Ints, Floats]:
         """For each row the nearest donor of a wanted group: its place in ``values`` (-1: none) and its distance.

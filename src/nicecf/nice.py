@@ -216,15 +216,16 @@ class NICE(Explainer):
         call = Call(X, target_class, constraints, n_counterfactuals, deadline, progress, self._options, time_budget)
         return self._fitted.explain(call)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the fitted explainer to a file, in one step: a zip of JSON, an Arrow table and numpy arrays.
 
         The file holds training rows as they are (the donors) and what the model says of them: keep it as you keep
         those. It holds no model and no function, and nothing that is run when it is loaded. Needs pyarrow
-        (``nicecf[files]``).
+        (``nicecf[files]``). ``notes``: values that JSON holds, kept in the file for whoever reads it
+        (:func:`nicecf.saving.notes`), such as where the model is.
         """
         self._check_fitted()
-        saving.save(self, path)
+        saving.save(self, path, notes=notes)
 
     @classmethod
     def load(
@@ -267,6 +268,7 @@ class NICE(Explainer):
         weights = _weights(self.feature_weights, training.schema)
         distance = Heom.of(training.values, is_categorical, self.scale, weights)
         privacy = Privacy.of(training.values, share_donor=bool(self.share_donor), min_count=self.min_count)
+        training_fingerprint = training.fingerprint
         # The index takes the encoded rows over and reorders them: no one may use them after this line.
         index = DonorIndex.of(training.values, np.where(is_donor, groups, -1), n_groups, distance)
         fitted = Fitted(
@@ -279,6 +281,7 @@ class NICE(Explainer):
             donors=DonorSearch(index, training.outputs[index.positions], training.jury),
             n_decided=np.bincount(decisions, minlength=n_classes),
             profile=training.profile,
+            training_fingerprint=training_fingerprint,
             privacy=privacy,
             measure_error=measure_error,
             is_own_measure=is_own_measure,

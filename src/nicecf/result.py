@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 
 from nicecf import metrics as measures
-from nicecf import words
+from nicecf import notebook, words
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.counterfactual import Counterfactual, picked
 from nicecf.distance import Heom
 from nicecf.exceptions import OptionError
 from nicecf.long_tables import Front, Steps
 from nicecf.origin import Origin
+from nicecf.records import records_of
+from nicecf.report import report_html, write_report
 from nicecf.schema import Schema, differs
+from nicecf.summary import Summary, summary_of
+from nicecf.wording import Wording
 
 _ROWS_SHOWN = 10
 
@@ -62,6 +66,8 @@ class Counterfactuals:
     _front: Front | None
     _several: bool
     _origin: Origin
+    # The number of each among the counterfactuals of its row, from 0.
+    _numbers: Ints
 
     def __len__(self) -> int:
         """The number of rows explained; of counterfactuals, where a row may have several."""
@@ -114,6 +120,7 @@ class Counterfactuals:
             _decided_after=self._decided_after[rows],
             _steps=self._steps.take(rows),
             _errors=self._errors[rows],
+            _numbers=self._numbers[rows],
         )
 
     @cached_property
@@ -179,6 +186,10 @@ class Counterfactuals:
                 "probability": picked(steps.reached, self._decided_after[row]),
             }
         )
+
+    def texts(self, style: words.Style = "sentence", *, wording: Wording | None = None) -> list[str]:
+        """``text`` of each of them (:meth:`Counterfactual.text`), with a handful of model calls for all together."""
+        return words.texts(self, style, wording)
 
     def metrics(
         self,
@@ -247,6 +258,37 @@ class Counterfactuals:
             found=self.found,
         )
 
+    def summary(self, by: Any = None) -> Summary:
+        """Which features change how often and by how much, and what that costs, for each class decided on.
+
+        With ``by``, also for each group: the name of a column, or one value per row (a Series is aligned by its
+        labels). Numbers with many values are cut into quartiles; missing values are a group of their own. Each row
+        counts once: of several counterfactuals, the first.
+        """
+        return summary_of(self, by)
+
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, *, title: str | None = None, wording: Wording | None = None
+    ) -> str:
+        """One HTML page for people that needs nothing else: what was asked, what changes, what it costs, every row.
+
+        Written to ``path`` if there is one, all of it or nothing; FileError where that cannot be. It holds the rows,
+        of at most 500 explanations, and opens without a network. ``wording``: names, units and classes.
+        """
+        text = report_html(self, title=title, wording=wording)
+        if path is not None:
+            write_report(text, path)
+        return text
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A record of each for an audit, of values that JSON holds: what was asked, what was answered, and by whom.
+
+        The row and its counterfactual, the changes in their order, the decision and the probabilities before and after,
+        the donor, options, call, seed and versions, fingerprints of model and training data, and a digest of it all.
+        :func:`nicecf.replay` makes it again. The same explanation gives the same record.
+        """
+        return records_of(self)
+
     def pareto(self) -> Counterfactuals:
         """All counterfactuals of each row that nothing beats in changes, distance and plausibility together.
 
@@ -280,15 +322,13 @@ class Counterfactuals:
             _errors=errors,
             _steps=steps,
             _several=True,
+            _origin=replace(self._origin, call={**self._origin.call, "pareto": True}),
+            _numbers=np.arange(len(entries)) - np.searchsorted(entries, entries),
         )
 
     def _which(self) -> Ints:
         """The number of each counterfactual among those of its row."""
-        order = np.argsort(self.rows, kind="stable")
-        starts = np.searchsorted(self.rows[order], self.rows[order])
-        which = np.empty(len(order), dtype=np.intp)
-        which[order] = np.arange(len(order)) - starts
-        return which
+        return self._numbers
 
     def __repr__(self) -> str:
         """A summary and the first rows."""
@@ -296,16 +336,11 @@ class Counterfactuals:
         labels = [str(label) for label in first._labels]
         width = max(map(len, labels), default=0)
         lines = [f"  {label:>{width}}  {words.line(one)}" for label, one in zip(labels, first, strict=True)]
-        return "\n".join([self._summary(), *lines, *self._more("  {}")])
+        return "\n".join([self._summary(), *lines, *(f"  {line}" for line in self._more() + self._noted())])
 
     def _repr_html_(self) -> str:
-        first = self[:_ROWS_SHOWN]
-        rows = (
-            [f"<b>{escape(str(label))}</b>", *words.html_cells(one)]
-            for label, one in zip(first._labels, first, strict=True)
-        )
-        table = words.html(["row", "decision", "becomes", "changes"], rows)
-        return f"<div><p>{self._summary()}</p>{table}{''.join(self._more('<p>{}</p>'))}</div>"
+        first = notebook.lines(self[: notebook.MOST_ROWS])
+        return notebook.many_html(self._summary(), first, n_lines=len(self), remarks=self._noted())
 
     def _summary(self) -> str:
         n_rows, n_found = len(np.unique(self.rows)), len(np.unique(self.rows[self.found]))
@@ -315,12 +350,11 @@ class Counterfactuals:
         changes = f", {len(self._steps.feature) / n_counterfactuals:.1f} changes on average" if n_found else ""
         return f"Counterfactuals: {n_rows:,} rows, {n_found:,} found ({share}){several}{changes}"
 
-    def _more(self, form: str) -> list[str]:
-        more = []
-        if len(self) > _ROWS_SHOWN:
-            more.append(f"... and {len(self) - _ROWS_SHOWN:,} more {'counterfactuals' if self._several else 'rows'}")
-        noted = [note is not None for note in self.notes]
-        if any(noted):
-            count = len(np.unique(self.rows[noted]))
-            more.append(f"{count:,} {'row has a note' if count == 1 else 'rows have notes'}: cfs.notes")
-        return [form.format(line) for line in more]
+    def _more(self) -> list[str]:
+        if len(self) <= _ROWS_SHOWN:
+            return []
+        return [f"... and {len(self) - _ROWS_SHOWN:,} more {'counterfactuals' if self._several else 'rows'}"]
+
+    def _noted(self) -> list[str]:
+        count = len(np.unique(self.rows[[note is not None for note in self.notes]]))
+        return [f"{count:,} {'row has a note' if count == 1 else 'rows have notes'}: cfs.notes"] if count else []

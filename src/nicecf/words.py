@@ -1,14 +1,19 @@
-"""One explanation for people: a sentence, a line, a plain table, HTML. Every value is escaped there."""
+"""Explanations for people: texts in four styles, a line, a plain table."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from html import escape
-from typing import Any, Protocol
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, get_args
 
-# Inline, because notebooks, mail programs and editors drop style sheets; transparent, to suit light and dark.
-_CELL = 'style="text-align:left;vertical-align:top;padding:2px 16px 2px 0;border-bottom:1px solid rgba(128,128,128,.3)"'
-_MARK = 'style="background:rgba(255,176,0,.28);padding:0 3px;border-radius:3px;color:inherit"'
+from nicecf.exceptions import OptionError
+from nicecf.options import choose
+from nicecf.telling import Speaker, Told, told
+from nicecf.wording import Wording
+
+Style: TypeAlias = Literal["sentence", "bullets", "analyst", "letter"]
+
+# More reasons than these do not help a reader; what would have to change is said in full.
+_MOST_REASONS = 4
 
 
 class Changed(Protocol):
@@ -43,16 +48,136 @@ class Explained(Protocol):
     def changes(self) -> Sequence[Changed]: ...
 
 
-def sentence(one: Explained) -> str:
-    """The explanation in one sentence."""
-    now = f"{one.predicted} ({percent(one.probability_before)})"
-    if not one.found:
-        return f"No counterfactual: {one.reason}."
+def texts(cfs: Any, style: str = "sentence", wording: Wording | None = None, *, ask: bool = True) -> list[str]:
+    """Explanations in words, one for each of some counterfactuals; what matters most comes first.
+
+    Numbers have the decimals of their column, or as many more as the decision needs: the model is asked, at most a few
+    times for all of them. Without ``ask`` it is not, and numbers longer than their column have all digits.
+    """
+    choose("style", style, get_args(Style))
+    if wording is None:
+        wording = Wording()
+    if not isinstance(wording, Wording):
+        raise OptionError(f"wording must be a nicecf.Wording, or None, got {type(wording).__name__}.")
+    wording.check(cfs._schema.names, cfs.classes)
+    return [put(one, style, wording) for one in told(cfs, Speaker(wording, is_letter=style == "letter"), ask=ask)]
+
+
+def put(one: Told, style: str, wording: Wording) -> str:
+    """The parts of an explanation, put together in a style that is known."""
+    return _STYLES[style](one, wording)
+
+
+def _sentence(one: Told, wording: Wording) -> str:
+    if not one.is_found:
+        return wording.say("sentence.not_found", reason=one.reason)
     if not one.changes:
-        return f"The model says {now} already; nothing has to change."
-    parts = [f"{c.feature} were {shown(c.after)} instead of {shown(c.before)}" for c in one.changes]
-    condition = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-    return f"If {condition}, the model would say {one.predicted_after} ({percent(one.probability)}) instead of {now}."
+        return wording.say("sentence.unchanged", decision=one.decision, chance=one.chance)
+    changes = wording.listed(_changes("sentence.change", one, wording))
+    return wording.say("sentence.found", changes=changes, **one.outcome)
+
+
+def _bullets(one: Told, wording: Wording) -> str:
+    if not one.is_found:
+        head = wording.say("bullets.not_found", decision=one.decision, chance=one.chance)
+        return "\n".join([head, wording.say("bullets.reason", reason=one.reason)])
+    if not one.changes:
+        return wording.say("bullets.unchanged", decision=one.decision, chance=one.chance)
+    if len(one.changes) == 1:
+        head = wording.say("bullets.found_one", **one.outcome)
+    else:
+        head = wording.say("bullets.found", count=len(one.changes), **one.outcome)
+    return "\n".join([head, *_changes("bullets.change", one, wording)])
+
+
+def _analyst(one: Told, wording: Wording) -> str:
+    lines = [_analyst_head(one, wording)]
+    for number, each in enumerate(one.changes, start=1):
+        line = wording.say(
+            "analyst.change",
+            number=number,
+            feature=each.feature,
+            before=each.before,
+            after=each.after,
+            step=each.step,
+            other=one.other,
+            chance=each.chance,
+            share=each.share,
+        )
+        lines.append(line)
+    if one.note is not None:
+        lines.append(wording.say("analyst.note", note=one.note))
+    return "\n".join(lines)
+
+
+def _analyst_head(one: Told, wording: Wording) -> str:
+    if not one.is_found:
+        return wording.say("analyst.not_found", decision=one.decision, chance=one.chance, reason=one.reason)
+    if not one.changes:
+        return wording.say("analyst.unchanged", decision=one.decision, chance=one.chance)
+    donor = wording.phrases["analyst.no_donor"]
+    if one.donor is not None:
+        donor = wording.say("analyst.donor", position=one.donor)
+    return wording.say(
+        "analyst.found",
+        **one.outcome,
+        other_chance_before=one.other_chance_before,
+        changes=_counted(wording, "analyst.changes", len(one.changes)),
+        steps=_counted(wording, "analyst.steps", max(each.step for each in one.changes)),
+        distance=one.distance,
+        donor=donor,
+    )
+
+
+def _letter(one: Told, wording: Wording) -> str:
+    phrases = wording.phrases
+    parts = [phrases["letter.title"], wording.say("letter.decision", decision=one.decision)]
+    if not one.is_found:
+        parts += [phrases["letter.not_found"], _letter_obstacle(one, wording), phrases["letter.closing_of_none"]]
+    elif not one.changes:
+        parts.append(phrases["letter.unchanged"])
+    else:
+        parts += [_letter_reasons(one, wording), _letter_changes(one, wording), phrases["letter.closing"]]
+    return "\n\n".join(parts)
+
+
+def _letter_obstacle(one: Told, wording: Wording) -> str:
+    if one.relaxation is None:
+        return wording.say("letter.reason_of_none", reason=one.reason)
+    rule, action = one.relaxation
+    return wording.say("letter.blocked", rule=rule, action=action)
+
+
+def _letter_reasons(one: Told, wording: Wording) -> str:
+    reasons = []
+    for number, each in enumerate(one.changes[:_MOST_REASONS], start=1):
+        phrase = {-1: "letter.reason_high", 0: "letter.reason", 1: "letter.reason_low"}[each.direction]
+        reasons.append(wording.say(phrase, number=number, feature=each.feature, before=each.before))
+    return "\n".join([wording.phrases["letter.reasons_one" if len(reasons) == 1 else "letter.reasons"], *reasons])
+
+
+def _letter_changes(one: Told, wording: Wording) -> str:
+    if len(one.changes) == 1:
+        head = wording.say("letter.otherwise_one", other=one.other)
+    else:
+        head = wording.say("letter.otherwise", other=one.other, count=len(one.changes))
+    return "\n".join([head, *_changes("letter.change", one, wording)])
+
+
+def _changes(phrase: str, one: Told, wording: Wording) -> list[str]:
+    return [wording.say(phrase, feature=each.feature, before=each.before, after=each.after) for each in one.changes]
+
+
+def _counted(wording: Wording, phrase: str, count: int) -> str:
+    return wording.phrases[f"{phrase}_one"] if count == 1 else wording.say(phrase, count=count)
+
+
+_STYLES: dict[str, Callable[[Told, Wording], str]] = {
+    "sentence": _sentence,
+    "bullets": _bullets,
+    "analyst": _analyst,
+    "letter": _letter,
+}
 
 
 def line(one: Explained) -> str:
@@ -78,32 +203,6 @@ def text_table(one: Explained) -> str:
     )
 
 
-def html_table(one: Explained) -> str:
-    """The changes as an HTML table."""
-    rows = (
-        [escape(str(c.feature)), escape(shown(c.before)), _marked(c.after), percent(c.probability)] for c in one.changes
-    )
-    return html(["feature", "before", "after", f"P({escape(str(one.predicted_after))})"], rows)
-
-
-def html_cells(one: Explained) -> list[str]:
-    """The explanation as three cells of an HTML table: decision, becomes, changes."""
-    now = f"{escape(str(one.predicted))} ({percent(one.probability_before)})"
-    if not one.found:
-        return [now, "not found", escape(str(one.reason))]
-    changes = [f"{escape(str(c.feature))}: {escape(shown(c.before))} &rarr; {_marked(c.after)}" for c in one.changes]
-    then = f"{escape(str(one.predicted_after))} ({percent(one.probability)})"
-    return [now, then, "<br>".join(changes) or "nothing has to change"]
-
-
-def html(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """A table of cells that are HTML already."""
-    heading = "".join(f"<th {_CELL}>{cell}</th>" for cell in head)
-    body = "".join(f"<tr>{''.join(f'<td {_CELL}>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    style = "border-collapse:collapse;color:inherit"
-    return f'<table style="{style}"><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>'
-
-
 def shown(value: Any) -> str:
     """A value for people.
 
@@ -127,7 +226,3 @@ def percent(probability: float) -> str:
     if 0 < value < 0.5:
         return "<1 %"
     return f"{value:.0f} %"
-
-
-def _marked(value: Any) -> str:
-    return f"<mark {_MARK}>{escape(shown(value))}</mark>"

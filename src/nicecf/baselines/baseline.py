@@ -132,6 +132,7 @@ class FittedBaseline:
     witnesses: Witnesses
     distance: Heom
     profile: Profile
+    training_fingerprint: str
     search: Search
 
     def explain(
@@ -188,12 +189,9 @@ class FittedBaseline:
         )
 
     def fingerprints(self) -> dict[str, str]:
-        """Of the model and of the training data, by what is kept of them."""
-        counts = np.concatenate([column.counts for column in self.profile.columns])
-        return {
-            "model": fingerprint(list(self.jury.classes), np.round(self.witnesses.outputs, 6)),
-            "training": fingerprint(self.schema.names, counts, self.witnesses.values, self.distance.scales),
-        }
+        """Of the model, by what it says of the witnesses, and of the training data."""
+        model = fingerprint(list(self.jury.classes), self.witnesses.positions, np.round(self.witnesses.outputs, 6))
+        return {"model": model, "training": self.training_fingerprint}
 
     def _task(self, question: Question, lines: Ints, report: Report) -> Task:
         return Task(
@@ -276,11 +274,21 @@ class Baseline(Explainer, ABC):
         witnesses = Witnesses.of(training)
         cost = measure(training, witnesses)
         distance = training.by_range
+        training_fingerprint = training.fingerprint
         # Last, because a search may take the encoded rows over.
         search = self._search_of(training)
-        name = type(self).__name__
         return self._keep(
-            FittedBaseline(name, training.schema, training.jury, cost, witnesses, distance, training.profile, search)
+            FittedBaseline(
+                type(self).__name__,
+                training.schema,
+                training.jury,
+                cost,
+                witnesses,
+                distance,
+                training.profile,
+                training_fingerprint,
+                search,
+            )
         )
 
     def explain(

@@ -38,10 +38,14 @@ class CBR(Baseline):
     neighbors
         How many training rows are tried when the pair itself does not help.
 
+    Notes
+    -----
     Where it is not the paper: of several partners in a class, a training row only keeps the nearest (the paper does not
     say which is taken); distances are NICE's; the paper does not bound the rows that are tried. All rows are adapted
     together, in two rounds of model calls.
 
+    Examples
+    --------
     >>> X = np.array([[0.0, 1.0], [9.0, 1.0], [9.0, 2.0]])
     >>> model = lambda X: np.column_stack([X[:, 0] < 5, X[:, 0] >= 5]).astype(float)
     >>> CBR(model, classes=[0, 1]).fit(X).explain(np.array([[1.0, 7.0]])).to_numpy().tolist()

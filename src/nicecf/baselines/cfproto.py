@@ -46,8 +46,10 @@ class CFproto(Baseline):
         The first step size, and how far to both sides of a feature the gradient is measured: alibi's defaults (the
         authors' package). All others have the values of the experiments of the NICE paper.
 
-    Numbers count over their range in the
-    training data, and no step leads out of it; categories lie on a line, by the paper's association-based distance.
+    Notes
+    -----
+    Numbers count over their range in the training data, and no step leads out of it; categories lie on a line, by the
+    paper's association-based distance.
 
     As in alibi, where the paper is silent: the learning rate falls to zero over a descent; a step shrinks by ``beta``
     itself; the gradient of the hinge counts twice with two classes, n / (n - 1) times with n, and is clipped at 1000.
@@ -65,6 +67,8 @@ class CFproto(Baseline):
     two rows for each number and row that wants a counterfactual. A model of steps, such as a forest, has no gradient:
     then only the prototype leads.
 
+    Examples
+    --------
     >>> X, model = np.array([[0.0], [4.0], [9.0]]), lambda X: np.column_stack([X < 3, X >= 3]).astype(float)
     >>> CFproto(model, classes=[0, 1]).fit(X).explain(np.array([[1.0]])).to_numpy().round(2).tolist()
     [[3.0]]

@@ -55,6 +55,8 @@ class DiCE(Baseline):
     random_state
         Seed; None is 0.
 
+    Notes
+    -----
     Where it is not the paper: none of the three is the paper's gradient descent, which needs a differentiable model,
     and dice-ml's post-hoc search for sparsity, which puts numbers back that moved little, digit by digit, is left out.
     The experiments of the NICE paper gave dice-ml the test rows too; here it has the training rows alone. Numbers keep

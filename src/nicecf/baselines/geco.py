@@ -49,6 +49,8 @@ class GeCo(Baseline):
     random_state
         Seed; None is 0.
 
+    Notes
+    -----
     Until something is accepted, a candidate is fit by its distance plus one minus the probability of the target. Where
     a model is so sure of a row that no single change moves that probability, distance alone decides, the candidates
     stay near the row, and the search may end with nothing after all its generations.
@@ -59,6 +61,8 @@ class GeCo(Baseline):
     this name (see :class:`DiCE`), not this algorithm. All rows go from generation to generation together, each with
     random numbers of its own.
 
+    Examples
+    --------
     >>> X, model = np.array([[0.0], [4.0], [9.0]]), lambda X: np.column_stack([X < 3, X >= 3]).astype(float)
     >>> GeCo(model, classes=[0, 1], random_state=0).fit(X).explain(np.array([[1.0]])).to_numpy().tolist()
     [[4.0]]

@@ -39,12 +39,16 @@ class GrowingSpheres(Baseline):
     random_state
         Seed; None is 0.
 
+    Notes
+    -----
     Points are not bound to the range of the training data: a number that is never negative there may be here.
 
     Where it is not the paper: features are measured in standard deviations of the training data; the paper grows for
     ever. In integer columns whole numbers are drawn, what is missing stays missing, and a feature that never varies in
     training stays as it is. All rows grow together, each with random numbers of its own.
 
+    Examples
+    --------
     >>> X, model = np.array([[0.0], [4.0], [8.0]]), lambda X: np.column_stack([X < 3, X >= 3]).astype(float)
     >>> cfs = GrowingSpheres(model, classes=[0, 1], random_state=0).fit(X).explain(np.array([[1.0]]))
     >>> bool(3.0 <= cfs.to_numpy()[0, 0] < 3.1)

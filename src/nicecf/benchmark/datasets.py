@@ -22,6 +22,7 @@ from nicecf._extras import require
 from nicecf._typing import Ints
 from nicecf.benchmark.loan_book import loan_book
 from nicecf.exceptions import OptionError, SchemaError, did_you_mean, listed
+from nicecf.tablefiles.arrow import in_floats
 
 __all__ = [
     "ALIASES",
@@ -359,9 +360,7 @@ def _read_text(path: Path, separator: str) -> pd.DataFrame:
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     require("pyarrow", extra="benchmark", needed_by=f"reading {path.name}")
-    table = pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
-    decimals = [name for name in table if pd.api.types.infer_dtype(table[name], skipna=True) == "decimal"]
-    return table.astype(dict.fromkeys(decimals, np.float64))
+    return in_floats(pd.read_parquet(path, engine="pyarrow").reset_index(drop=True))
 
 
 @contextmanager

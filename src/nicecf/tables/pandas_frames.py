@@ -85,7 +85,8 @@ class PandasFrames:
         return written if exact else values
 
     def number_dtype(self, like: pd.Series[Any]) -> np.dtype[Any]:
-        return np.dtype(getattr(like.dtype, "numpy_dtype", like.dtype))
+        dtype = like.dtype.subtype if isinstance(like.dtype, pd.SparseDtype) else like.dtype
+        return np.dtype(getattr(dtype, "numpy_dtype", dtype))
 
     def write_levels(self, codes: Ints, native_levels: Any, missing: Any) -> Any:
         if (codes >= 0).all():

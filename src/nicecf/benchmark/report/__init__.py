@@ -7,10 +7,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from nicecf.benchmark.report import figures, render
+from nicecf.benchmark.report import figures
 from nicecf.benchmark.report.chapters import compose
-from nicecf.benchmark.report.document import Document
 from nicecf.benchmark.report.results import Results, RunFrames
+from nicecf.documents import render
+from nicecf.documents.document import Document
 from nicecf.exceptions import ExperimentError
 
 __all__ = ["RunFrames", "write"]

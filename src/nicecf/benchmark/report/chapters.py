@@ -9,7 +9,11 @@ from nicecf.benchmark.report import about, paper, pictures
 from nicecf.benchmark.report import comparison_tables as comparisons
 from nicecf.benchmark.report import tables as plain
 from nicecf.benchmark.report.claims import Claim, Kind, Verdict, judge
-from nicecf.benchmark.report.document import (
+from nicecf.benchmark.report.findings import PLAUSIBILITIES, PROXIMITIES
+from nicecf.benchmark.report.names import pretty
+from nicecf.benchmark.report.paper_claims import OWN_CLAIMS, PAPER_CLAIMS
+from nicecf.benchmark.report.results import Comparison, Results, model_name
+from nicecf.documents.document import (
     Block,
     Cell,
     Document,
@@ -22,10 +26,6 @@ from nicecf.benchmark.report.document import (
     joined,
     words,
 )
-from nicecf.benchmark.report.findings import PLAUSIBILITIES, PROXIMITIES
-from nicecf.benchmark.report.names import pretty
-from nicecf.benchmark.report.paper_claims import OWN_CLAIMS, PAPER_CLAIMS
-from nicecf.benchmark.report.results import Comparison, Results, model_name
 
 _PLURALS: dict[Kind, str] = {
     "holds": "hold here",

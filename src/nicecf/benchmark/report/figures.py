@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import pairwise
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -14,21 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from nicecf._typing import Floats
-from nicecf.benchmark.report.canvas import (
-    INK,
-    LARGE,
-    PALE,
-    SMALL,
-    as_svg,
-    matplotlib,
-    new_figure,
-    save,
-    style,
-    text_size,
-)
-from nicecf.benchmark.report.labels import Box, around, levels, spread
 from nicecf.benchmark.report.names import OURS, Kind, kind, pretty
 from nicecf.benchmark.statistics import cliques, efficient
+from nicecf.plots import canvas
+from nicecf.plots.canvas import INK, LARGE, PALE, SMALL, as_svg, matplotlib, new_figure, save, text_size
+from nicecf.plots.labels import Box, around, levels, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,7 +70,7 @@ def trade_off(
     """
     names = [method for method, point in points.items() if np.isfinite(point).all()]
     places = np.array([points[method] for method in names], dtype=np.float64).reshape(-1, 2)
-    with style():
+    with _style():
         figure, axes = _axes(
             title, width=6.6, height=5.4, beside=0.75, below=1.05, note=_left_out(points, names, "rank")
         )
@@ -121,7 +112,7 @@ def critical_difference_diagram(average_ranks: Mapping[str, float], cd: float, t
     if np.isfinite(cd):
         note += " Bars join methods that are no more than the critical difference (CD) apart."
     note = "\n".join(filter(None, [note, _left_out(average_ranks, methods, "rank")]))
-    with style():
+    with _style():
         to_names = 0.3 + _BAR * (1 + max(levels(bars), default=-1))
         figure, axes, height = _sheet(title, height=0.85 + to_names + _ROW * n_left, note=note)
         if not methods:
@@ -156,7 +147,7 @@ def growth(lines: Mapping[str, Sequence[tuple[float, float]]], x_label: str, tit
         points = points[(np.isfinite(points) & (points > 0)).all(axis=1)]
         if len(points):
             drawn[method] = points[np.argsort(points[:, 0], kind="stable")]
-    with style():
+    with _style():
         figure, axes = _axes(title, width=7.4, height=4.8, beside=1.15, below=0.6, note=_left_out(lines, drawn, "time"))
         axes.set_xlabel(x_label)
         axes.set_ylabel("milliseconds per explanation")
@@ -174,6 +165,10 @@ def growth(lines: Mapping[str, Sequence[tuple[float, float]]], x_label: str, tit
             axes.plot(*points.T, dashes + _MARKERS[i % len(_MARKERS)], color=colors[i], linewidth=1.6, markersize=6)
         _name_ends(axes, drawn, colors)
         return figure
+
+
+def _style() -> AbstractContextManager[None]:
+    return canvas.style(extra="benchmark", needed_by="nicecf benchmark report")
 
 
 def _axes(title: str, *, width: float, height: float, beside: float, below: float, note: str) -> tuple[Figure, Axes]:

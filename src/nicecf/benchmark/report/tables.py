@@ -9,13 +9,13 @@ import pandas as pd
 
 from nicecf.benchmark.datasets import PAPER
 from nicecf.benchmark.report import paper
-from nicecf.benchmark.report.document import Cell, Row, Table, factor, line, number
 from nicecf.benchmark.report.findings import (
     QUALITIES,
     common,
 )
 from nicecf.benchmark.report.names import METRICS, NICE_VARIANTS, pretty
 from nicecf.benchmark.report.results import Results, model_name, printed_name
+from nicecf.documents.document import Cell, Row, Table, factor, line, number
 
 _BY_DATASET = {
     "covered": ("Coverage (%)", 1),

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from html import escape
 
-from nicecf.benchmark.report.document import (
+from nicecf.documents.document import (
     Block,
     Cell,
     Code,

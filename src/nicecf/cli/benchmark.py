@@ -1,4 +1,4 @@
-"""The command ``nicecf``: parse, call, print; no logic that the library lacks."""
+"""``nicecf benchmark``: the experiments of the paper, on its data or on your own."""
 
 from __future__ import annotations
 
@@ -6,46 +6,20 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from nicecf.exceptions import NicecfError, OptionError
-from nicecf.progress import Choice, Lines
-
-# What a shell script may rely on: 0 done, 1 done in part or not at all, 2 asked for wrongly.
-_DONE, _FAILED, _MISUSED = 0, 1, 2
+from nicecf.cli.codes import DONE, FAILED
+from nicecf.cli.common import progress
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code, and prints what is wrong in one line."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = _parser().parse_args(given)
-    options.command_line = shlex.join(["nicecf", *given])
-    try:
-        code: int = options.run(options)
-        return code
-    except (NicecfError, ImportError) as error:
-        print(f"nicecf: {error}", file=sys.stderr)
-        return _MISUSED if isinstance(error, OptionError) else _FAILED
-    except BrokenPipeError:  # whoever read what is printed has gone
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - closed with the process, which flushes it
-        return _FAILED
-    except KeyboardInterrupt:
-        print("nicecf: stopped; what was finished is kept.", file=sys.stderr)
-        return 130
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="nicecf", description="Counterfactual explanations for tabular classifiers.")
-    parser.add_argument("--version", action="version", version=f"nicecf {version('nicecf')}")
-    commands = parser.add_subparsers(required=True, metavar="command")
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
     benchmark = commands.add_parser("benchmark", help="the experiments of the paper, on its data or on your own")
     actions = benchmark.add_subparsers(required=True, metavar="action")
     _add_run(actions.add_parser("run", help="explain test rows by many methods and keep a record of each explanation"))
     _add_report(actions.add_parser("report", help="statistics, tables and figures of what was run"))
     _add_growth(actions.add_parser("growth", help="what an explanation takes as features and training rows grow"))
-    return parser
 
 
 def _folder(given: str) -> Path:
@@ -103,12 +77,12 @@ def _run(options: argparse.Namespace) -> int:
         data=options.data or os.environ.get("NICECF_DATA"),
         label=options.label,
     )
-    outcome = run(plan, options.out, jobs=options.jobs, progress=_progress("cells"), command=options.command_line)
+    outcome = run(plan, options.out, jobs=options.jobs, progress=progress("cells"), command=options.command_line)
     hint = f" For the report: nicecf benchmark report {shlex.quote(str(options.out))}" if outcome.n_done else ""
     print(f"{outcome.n_done:,} of {outcome.n_cells:,} cells are done.{hint}")
     for name, error in outcome.failures.items():
         print(f"failed: {name}: {error}", file=sys.stderr)
-    return _FAILED if outcome.failures else _DONE
+    return FAILED if outcome.failures else DONE
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -122,11 +96,12 @@ def _report(options: argparse.Namespace) -> int:
     out = options.out or options.folder / "report"
     report.write(frames, out, source=options.folder)
     print(f"The report is in {out}: report.html, report.md, tables and figures.")
-    return _DONE
+    return DONE
 
 
 def _growth(options: argparse.Namespace) -> int:
     from nicecf.benchmark import growth
+    from nicecf.exceptions import OptionError
 
     unknown = [table for table in options.tables if table not in growth.TABLES]
     if unknown:
@@ -137,17 +112,8 @@ def _growth(options: argparse.Namespace) -> int:
         tables=tuple(options.tables),
         rows=options.rows,
         seed=options.seed,
-        progress=_progress("sizes"),
+        progress=progress("sizes"),
         command=options.command_line,
     )
     print(f"Measured. For the report: nicecf benchmark report {shlex.quote(str(options.out))}")
-    return _DONE
-
-
-def _progress(unit: str) -> Choice:
-    """A bar on a terminal, and lines in a log."""
-    return None if sys.stderr is not None and sys.stderr.isatty() else Lines(unit=unit)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return DONE

@@ -1,6 +1,6 @@
 """Matplotlib figures that belong to nobody, and files of them that are the same bytes for the same figure.
 
-No pyplot and no window; the settings of the user's matplotlib neither count nor change.
+No pyplot and no window. A figure is made by one thread; writing it is safe from many.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from nicecf._extras import require
 
@@ -20,9 +21,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Suffix: TypeAlias = Literal["png", "svg", "pdf"]
+
 INK, PALE = "#222222", "#6b6b6b"
 SMALL, USUAL, LARGE = 9.0, 10.0, 11.0
-_DPI = 150
+DPI = 150
+# Left to itself, matplotlib writes the day and its version into a file.
+_UNWANTED: dict[Suffix, tuple[str, ...]] = {
+    "png": ("Software",),
+    "svg": ("Creator", "Date", "Format", "Type"),
+    "pdf": ("Creator", "Producer", "CreationDate"),
+}
+# Who changes the settings of matplotlib, if only for a moment, or those of a figure, as writing does, is alone.
+_ALONE = RLock()
 _SETTINGS = {
     "svg.fonttype": "none",  # text stays text, a tenth of the bytes of its outlines
     "svg.hashsalt": "nicecf",
@@ -42,15 +53,22 @@ _SETTINGS = {
 
 
 @contextmanager
-def style() -> Iterator[None]:
-    """Within it, figures are made and written with the settings of this file."""
-    with matplotlib("matplotlib.style").context(["default", _SETTINGS]):
+def style(*, extra: str = "plots", needed_by: str = "nicecf.plots") -> Iterator[None]:
+    """Within it, figures are made and written with the settings of this file, in one thread at a time.
+
+    ``extra`` and ``needed_by`` are for the error where matplotlib is not installed. For figures that leave the look to
+    the settings; what says of every line how it looks needs none of it.
+    """
+    styles = matplotlib("matplotlib.style", extra=extra, needed_by=needed_by)
+    with _ALONE, styles.context(["default", _SETTINGS]):
         yield
 
 
-def new_figure(width: float, height: float, title: str) -> Figure:
+def new_figure(width: float, height: float, title: str, *, background: str = "white", dpi: float = 100.0) -> Figure:
     """An empty figure; sizes in inches. The title describes it, and is not drawn."""
-    figure: Figure = matplotlib("matplotlib.figure").Figure(figsize=(width, height), facecolor="white")
+    figure: Figure = matplotlib("matplotlib.figure").Figure(
+        figsize=(width, height), dpi=dpi, facecolor=background, edgecolor=background, linewidth=0, layout="none"
+    )
     matplotlib("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)  # it can measure text
     figure.set_label(title)
     return figure
@@ -69,11 +87,13 @@ def save(figure: Figure, path_without_suffix: str | Path) -> list[Path]:
     """Write a figure as PNG and as SVG; gives the two paths. Each file is complete, or not there at all."""
     path = Path(path_without_suffix)
     written = []
-    for suffix in ("png", "svg"):
+    suffixes: tuple[Suffix, ...] = ("png", "svg")
+    for suffix in suffixes:
         # Not with_suffix: what follows the dot in "GAMETES_0.1H" is no suffix.
         whole, part = (path.with_name(f"{path.name}.{end}") for end in (suffix, f"{suffix}.part"))
         try:
-            part.write_bytes(_drawn(figure, suffix))
+            with style():
+                part.write_bytes(drawn(figure, suffix))
             part.replace(whole)
         finally:
             part.unlink(missing_ok=True)
@@ -87,25 +107,35 @@ def as_svg(figure: Figure, prefix: str | None = None) -> str:
     ``prefix``: what all ids in it start with, so that several in one page do not clash; by default a digest of what is
     drawn. Text is text: it shows without a network, and can be found and copied.
     """
-    drawn = _drawn(figure, "svg").decode()
-    drawn = drawn[drawn.index("<svg") :].strip()
-    prefix = prefix or f"figure-{hashlib.sha256(drawn.encode()).hexdigest()[:8]}"
-    in_tag = re.compile(r'(\bid="|href="#|url\(#)')
-    drawn = re.sub("<[^>]+>", lambda tag: in_tag.sub(rf"\g<1>{prefix}-", tag[0]), drawn)  # not in what is written
-    # The style sheet of an element within a page counts for the whole page.
-    drawn = re.sub(r'(<style type="text/css">)\*', rf"\g<1>#{prefix} *", drawn)
-    return drawn.replace("<svg", f'<svg id="{prefix}" role="img" aria-label="{escape(str(figure.get_label()))}"', 1)
-
-
-def _drawn(figure: Figure, suffix: str) -> bytes:
-    # Left to itself, matplotlib writes the day and its version into the file.
-    fields = {"png": ["Software"], "svg": ["Creator", "Date", "Format", "Type"]}[suffix]
-    written = io.BytesIO()
     with style():
-        figure.savefig(written, format=suffix, dpi=_DPI, metadata=dict.fromkeys(fields))
+        svg = drawn(figure, "svg").decode()
+    svg = svg[svg.index("<svg") :].strip()
+    prefix = prefix or f"figure-{hashlib.sha256(svg.encode()).hexdigest()[:8]}"
+    in_tag = re.compile(r'(\bid="|href="#|url\(#)')
+    svg = re.sub("<[^>]+>", lambda tag: in_tag.sub(rf"\g<1>{prefix}-", tag[0]), svg)  # not in what is written
+    # The style sheet of an element within a page counts for the whole page.
+    svg = re.sub(r'(<style type="text/css">)\*', rf"\g<1>#{prefix} *", svg)
+    return svg.replace("<svg", f'<svg id="{prefix}" role="img" aria-label="{escape(str(figure.get_label()))}"', 1)
+
+
+def drawn(figure: Figure, suffix: Suffix, *, dpi: float = DPI) -> bytes:
+    """The bytes of a file of a figure: the same for the same figure, if its settings are."""
+    written = io.BytesIO()
+    with _ALONE:
+        # All of the figure, in its own colour: the user's settings may say otherwise.
+        figure.savefig(
+            written,
+            format=suffix,
+            dpi=dpi,
+            facecolor=figure.get_facecolor(),
+            edgecolor=figure.get_edgecolor(),
+            transparent=False,
+            bbox_inches=figure.bbox_inches,
+            metadata=dict.fromkeys(_UNWANTED[suffix]),
+        )
     return written.getvalue()
 
 
-def matplotlib(module: str) -> Any:
+def matplotlib(module: str, *, extra: str = "plots", needed_by: str = "nicecf.plots") -> Any:
     """One of the modules of matplotlib; ImportError with what to install where it is not there."""
-    return require(module, extra="benchmark", needed_by="nicecf benchmark report")
+    return require(module, extra=extra, needed_by=needed_by)

@@ -1,0 +1,145 @@
+"""The command ``nicecf``: parse, call, print; no logic that the library lacks.
+
+Nothing but the standard library is imported before a command runs: ``nicecf --help`` need not wait for scikit-learn.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
+
+from nicecf.cli import benchmark, demo, explain, fit, replay, show
+from nicecf.cli.codes import FAILED, INTERRUPTED, MISUSED
+
+_COMMANDS = (demo, fit, explain, show, replay, benchmark)
+_ABOUT = """\
+Counterfactual explanations for tabular classifiers:
+what would have to be different for the answer to change?"""
+_CODES = """\
+exit codes:
+  0 done   1 failed   2 asked for wrongly   130 stopped by Ctrl-C
+  3 done, but some rows have no counterfactual, or a replay differs
+Every error is one line on stderr that starts with "nicecf: "."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code, and prints what is wrong in one line."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        with _signals_as_interrupts(), _warnings_in_one_line():
+            options = _parser().parse_args(given)
+            options.command_line = shlex.join(["nicecf", *given])
+            code: int = options.run(options)
+            sys.stdout.flush()
+            return code
+    except SystemExit as end:  # of argparse, which has said why
+        return end.code if isinstance(end.code, int) else FAILED
+    except BrokenPipeError:  # whoever read what is printed has gone
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - closed with the process, which flushes it
+        return FAILED
+    except KeyboardInterrupt as stop:
+        _complain("stopped; what was finished is kept, and no file is half-written.")
+        return stop.code if isinstance(stop, _Signal) else INTERRUPTED
+    except Exception as error:
+        if os.environ.get("NICECF_DEBUG"):
+            raise
+        return _failed(error)
+
+
+def _failed(error: Exception) -> int:
+    from nicecf.exceptions import NicecfError, OptionError
+
+    if isinstance(error, (NicecfError, ImportError)):
+        # There is nothing above: the original error is shown by NICECF_DEBUG=1.
+        _complain(str(error).replace(" (the original error is above)", ""))
+        return MISUSED if isinstance(error, OptionError) else FAILED
+    if isinstance(error, MemoryError):
+        _complain("there is not enough memory for this. Give fewer rows at a time.")
+        return FAILED
+    _complain(
+        f"{type(error).__name__}: {error}. This should not happen: please report it, with what NICECF_DEBUG=1 in the "
+        "environment shows."
+    )
+    return FAILED
+
+
+def _complain(message: str) -> None:
+    with suppress(OSError, ValueError):  # stderr may be closed
+        print("nicecf:", " ".join(message.split()), file=sys.stderr, flush=True)
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse that complains in one line, and takes no abbreviations: scripts outlive them."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **{"allow_abbrev": False, **options})
+
+    def error(self, message: str) -> NoReturn:
+        _complain(f"{message}. See: {self.prog} --help")
+        raise SystemExit(MISUSED)
+
+
+class _Version(argparse.Action):
+    """The version, looked up only if it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: Any) -> NoReturn:
+        from importlib.metadata import version
+
+        print(f"nicecf {version('nicecf')}")
+        parser.exit()
+
+
+def _parser() -> argparse.ArgumentParser:
+    form = argparse.RawDescriptionHelpFormatter
+    parser = _Parser(prog="nicecf", description=_ABOUT, epilog=_CODES, formatter_class=form)
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="command")
+    for command in _COMMANDS:
+        command.add(commands)
+    return parser
+
+
+class _Signal(KeyboardInterrupt):
+    """A wish to stop that is no Ctrl-C; what cleans up after that cleans up after this."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.code = 128 + number
+
+
+@contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise, so that unfinished files are removed; a signal that is ignored stays so."""
+
+    def stop(number: int, _: object) -> NoReturn:
+        raise _Signal(number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    is_main = threading.current_thread() is threading.main_thread()
+    ours = [number for number in numbers if is_main and before[number] is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
+        _complain(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show  # type: ignore[assignment]  # fewer names for what is not used
+        yield

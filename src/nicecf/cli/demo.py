@@ -1,0 +1,33 @@
+"""``nicecf demo``: one person explained in four ways, then a whole test set, and a report of it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from typing import Any
+
+from nicecf.cli.codes import DONE
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "demo",
+        help="see what it does, on a generated table, with a report",
+        description="Explain one person in four ways, then a whole test set, and write a report. The table is "
+        "generated, or UCI Adult from the folder that NICECF_DATA names.",
+    )
+    parser.set_defaults(run=_run)
+    parser.add_argument("--report", metavar="FILE", help="where to write the report (default: a new folder for such)")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from nicecf import demo
+    from nicecf.files import check_writable
+
+    # A folder of its own: a name in the current one could be that of something else.
+    path = options.report or os.path.join(tempfile.mkdtemp(prefix="nicecf-demo-"), "report.html")
+    check_writable(path)
+    demo.main(report=path)
+    return DONE

@@ -1,0 +1,233 @@
+"""``nicecf explain``: explain the rows of a file by a saved explainer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any, TextIO
+
+from nicecf.cli import common
+from nicecf.cli.codes import DONE, INCOMPLETE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nicecf import NICE, Counterfactuals
+
+_EXAMPLE = """\
+examples:
+  nicecf explain credit.nice new.csv --out out.parquet --target approved
+  cat new.csv | nicecf explain credit.nice - --out - --id customer > out.csv
+
+--out has one line per counterfactual: row, counterfactual (its number), found,
+decision, probability, decision_after, probability_after, n_changes, text,
+changes (JSON), reason, note, said (JSON, for nicecf show), then the features of
+the counterfactual; one that has such a name gets the prefix cf_.
+The exit code is 3 if a row has no counterfactual."""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "explain",
+        help="explain the rows of a file, and write what would have to be different",
+        description="Explain the rows of a file by an explainer that nicecf fit made.",
+        usage="nicecf explain EXPLAINER TABLE --out FILE [options]",
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=_run)
+    parser.add_argument("explainer", metavar="EXPLAINER", help="what nicecf fit wrote, such as credit.nice")
+    parser.add_argument("table", metavar="TABLE", help="rows to explain (.csv, .parquet, ...; - for standard input)")
+    parser.add_argument("--out", required=True, metavar="FILE", help="where to write the results (- standard output)")
+    parser.add_argument("--report", metavar="FILE", help="also an HTML page for people")
+    parser.add_argument("--records", metavar="FILE", help="also records for an audit (.jsonl), for nicecf replay")
+    common.add_model_options(parser, required=False, remembered=" (default: that of fit, if it is no code)")
+    rows = parser.add_argument_group("rows")
+    rows.add_argument("--id", metavar="COLUMN", help="column with the labels of the rows")
+    rows.add_argument("--ignore", type=common.names, default=[], metavar="a,b", help="columns that are no features")
+    rows.add_argument(
+        "--format", choices=common.FORMATS, metavar="KIND", help="kind of TABLE, if its name does not tell (-: csv)"
+    )
+    rows.add_argument(
+        "--out-format",
+        choices=common.FORMATS,
+        metavar="KIND",
+        help="kind of --out, if its name does not tell (-: --format)",
+    )
+    asked = parser.add_argument_group("counterfactuals")
+    asked.add_argument(
+        "--target", type=common.names, metavar="CLASS", help="class wanted, or some: a,b (default: any other)"
+    )
+    asked.add_argument("--n", type=int, default=1, metavar="N", help="up to N for each row (thorough search only)")
+    asked.add_argument("--time-budget", type=float, metavar="SECONDS", help="improve results only so long")
+    asked.add_argument("--optimize", help=argparse.SUPPRESS)  # chosen at fit; here to say so
+    asked.add_argument("--search", help=argparse.SUPPRESS)
+    common.add_rule_options(parser)
+    words = parser.add_argument_group("words")
+    words.add_argument(
+        "--style",
+        default="sentence",
+        choices=common.STYLES,
+        metavar="STYLE",
+        help=f"{', '.join(common.STYLES)} (default: sentence)",
+    )
+    words.add_argument("--wording", metavar="FILE", help="names, units and classes for the texts, in a TOML file")
+    words.add_argument("--title", help="of the report")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from nicecf import outcomes, tablefiles
+    from nicecf.exceptions import OptionError
+
+    for option, path in (("--report", options.report), ("--records", options.records)):
+        if path == "-":
+            raise OptionError(f"{option} needs a file; only --out can go to standard output.")
+    out_format = options.out_format or (options.format if options.out == "-" else None)
+    tablefiles.check_format(options.out, out_format)
+    common.check_outputs(
+        {"--out": options.out, "--report": options.report, "--records": options.records},
+        [options.explainer, options.table, options.rules, options.wording, options.model],
+    )
+    with _own_stdout(options.out) as say:
+        wording = common.wording_of(options.wording)
+        rules = common.rules_of(options)
+        nice, notes, model = common.load_explainer(options.explainer, options)
+        _check_chosen_at_fit(nice, options)
+        target = (
+            "other"
+            if options.target is None
+            else [common.label_of(one, nice.classes_, "--target") for one in options.target]
+        )
+        X = _rows(nice, notes, options)
+        cfs = nice.explain(
+            X,
+            target_class=target,
+            constraints=rules,
+            n_counterfactuals=options.n,
+            time_budget=options.time_budget,
+            progress=common.progress("rows"),
+        )
+        table = outcomes.table(cfs, style=options.style, wording=wording)
+        if options.records is not None:
+            _write_records(cfs, options, model)
+        if options.report is not None:
+            cfs.to_html(options.report, title=options.title, wording=wording)
+    tablefiles.write(table, options.out, format=out_format)
+    print(_told(cfs, options), file=say)
+    return DONE if cfs.found.all() else INCOMPLETE
+
+
+@contextmanager
+def _own_stdout(out: str) -> Iterator[TextIO]:
+    """Where to talk to people; what a model prints must not get among results on standard output."""
+    if out != "-":
+        yield sys.stdout
+        return
+    with redirect_stdout(sys.stderr):
+        yield sys.stderr
+
+
+def _check_chosen_at_fit(nice: NICE, options: argparse.Namespace) -> None:
+    from nicecf.exceptions import OptionError
+
+    for name in ("optimize", "search"):
+        asked, there = getattr(options, name), getattr(nice, name)
+        if asked is not None and asked != there:
+            raise OptionError(
+                f"{options.explainer} was fitted with --{name} {there}, and that is chosen at fit. For {asked}: nicecf "
+                f"fit ... --{name} {asked}."
+            )
+
+
+def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> Any:
+    """The rows as the training table had them, without what was no feature then."""
+    from nicecf import tablefiles
+    from nicecf.exceptions import FileError, OptionError
+
+    schema = nice._fitted.schema
+    table = tablefiles.read_cells(options.table, format=options.format)
+    if schema.container.label == "numpy array":
+        return _array(table, schema, options)
+    if schema.container.label != "pandas DataFrame":
+        raise FileError(
+            f"{options.explainer} was fitted on a {schema.container.label}, but rows of files are pandas frames. Fit "
+            "it by nicecf fit, or on a pandas frame."
+        )
+    known = {str(name) for name in nice.feature_names_in_}
+    if options.id in options.ignore:
+        raise OptionError(f"--id and --ignore both name {options.id!r}; give it once.")
+    ignored = [name for name in [notes.get("label"), *(notes.get("ignored") or [])] if name is not None]
+    dropped = [
+        name
+        for name in ignored
+        if name in table.frame and name not in known and name != options.id and name not in options.ignore
+    ]
+    if dropped:
+        common.remark(f"not used, as at fit: {', '.join(dropped)}.")
+    return tablefiles.like(table, schema.columns, ignore=[*options.ignore, *dropped], id=options.id)
+
+
+def _array(table: Any, schema: Any, options: argparse.Namespace) -> Any:
+    """Rows for an explainer that was fitted on an array: columns by their position."""
+    from dataclasses import replace
+
+    from nicecf import tablefiles
+    from nicecf.exceptions import FileError
+
+    left_out = [*options.ignore, *([] if options.id is None else [options.id])]
+    frame = table.frame.drop(columns=left_out, errors="ignore")
+    if frame.shape[1] != len(schema.columns):
+        raise FileError(
+            f"{table.name} has {common.counted(frame.shape[1], 'column')} of features, but {options.explainer} was "
+            f"fitted on an array with {len(schema.columns)}. Leave others out: --ignore, --id."
+        )
+    named = replace(table, frame=frame.set_axis(schema.names, axis="columns"))
+    rows: pd.DataFrame = tablefiles.like(named, schema.columns)
+    return rows.to_numpy(dtype=schema.empty.dtype)
+
+
+def _write_records(cfs: Counterfactuals, options: argparse.Namespace, model: str) -> None:
+    from nicecf.files import writing
+    from nicecf.records import with_files
+
+    records = with_files(cfs.to_records(), explainer=options.explainer, model=model)
+    lines = "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
+    with writing(options.records) as file:
+        file.write(lines.encode("utf-8", "surrogatepass"))
+
+
+def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
+    """What came out, in a few lines."""
+    import numpy as np
+
+    is_changed = np.diff(cfs._steps.starts) > 0
+    n_rows, n_found, n_still = (
+        len(np.unique(cfs.rows[some])) for some in (slice(None), cfs.found, cfs.found & ~is_changed)
+    )
+    still = f"; for {n_still:,} nothing has to change" if n_still else ""
+    several = f" ({common.counted(int(cfs.found.sum()), 'counterfactual')})" if options.n > 1 else ""
+    head = f"{common.counted(n_rows, 'row')}, {n_found:,} with a counterfactual{several}{still}"
+    lines = []
+    changes = cfs.changes()
+    if len(changes):
+        often = changes["feature"].value_counts(sort=True)
+        shown = ", ".join(f"{feature} {count:,}" for feature, count in often.head(6).items())
+        lines.append(("changes", f"{len(changes) / int(is_changed.sum()):.1f} on average; most often {shown}"))
+    without = cfs.reasons[~cfs.found]
+    if len(without):
+        lines.append(("without", f"{n_rows - n_found:,}; the first: {without[0]}"))
+    noted = [note for note in cfs.notes if note is not None]
+    if noted:
+        lines.append(("notes", f"{len(noted):,}; the first: {noted[0]}"))
+    written = [path for path in (options.out, options.report, options.records) if path not in (None, "-")]
+    if written:
+        lines.append(("written", ", ".join(written)))
+    if options.out != "-":
+        first = cfs._labels[int(np.argmax(is_changed))]
+        lines.append(("look at one", shlex.join(["nicecf", "show", options.out, str(first)])))
+    return f"{head}.\n{common.facts(lines)}" if lines else f"{head}."

@@ -1,0 +1,232 @@
+"""``nicecf fit``: learn an explainer from a training table and a model, and keep it in a file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from nicecf.cli import common
+from nicecf.cli.codes import DONE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nicecf import NICE
+
+_EXAMPLE = """\
+example:
+  nicecf fit --train train.parquet --label income --model model.skops \\
+    --out credit.nice --immutable sex,race"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "fit",
+        help="learn from a training table and a model, and keep the explainer in a file",
+        description="Learn from a training table and a fitted model, and keep the explainer in a file.",
+        usage="nicecf fit --train FILE --label COLUMN --model MODEL --out FILE [options]",
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=_run)
+    parser.add_argument("--train", required=True, metavar="FILE", help="training table (.csv, .parquet, ...; - stdin)")
+    parser.add_argument(
+        "--label", metavar="COLUMN", help="column with the labels (may be left out with --no-justified)"
+    )
+    parser.add_argument("--out", required=True, metavar="FILE", help="where to keep the explainer, such as credit.nice")
+    common.add_model_options(parser, required=True)
+    table = parser.add_argument_group("table")
+    table.add_argument(
+        "--format", choices=common.FORMATS, metavar="KIND", help="kind of the training table, if its name does not tell"
+    )
+    table.add_argument("--ignore", type=common.names, default=[], metavar="a,b", help="columns that are no features")
+    table.add_argument(
+        "--text", type=common.names, default=[], metavar="a,b", help="columns of CSV that are codes: 01234"
+    )
+    table.add_argument(
+        "--categorical", type=common.names, metavar="a,b", help="the categorical features (default: text and booleans)"
+    )
+    how = parser.add_argument_group("counterfactuals")
+    how.add_argument(
+        "--optimize", metavar="GOAL", default="sparsity", help="none, sparsity, proximity, plausibility or balanced"
+    )
+    how.add_argument(
+        "--search", metavar="HOW", default="greedy", help="greedy (the paper's) or thorough (better, slower)"
+    )
+    how.add_argument("--neighbors", type=int, metavar="N", help="donors that the thorough search looks at")
+    how.add_argument("--no-justified", action="store_true", help="donors need not have the label that the model gives")
+    how.add_argument("--min-count", type=int, default=1, metavar="K", help="use values that K training rows have")
+    how.add_argument("--no-share-donor", action="store_true", help="never hand out a training row as it is")
+    how.add_argument("--seed", type=int, metavar="N", help="of the autoencoder (default: 0)")
+    decision = parser.add_argument_group("decision")
+    decision.add_argument(
+        "--decision", metavar="CUTOFF", help="0.3 (of the second class), denied=0.3,..., or predict for the model's own"
+    )
+    decision.add_argument("--min-probability", type=float, metavar="P", help="what the new class must have at least")
+    decision.add_argument("--classes", type=common.names, metavar="a,b", help="classes of a model that names none")
+    common.add_rule_options(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from nicecf import NICE, modelfiles, tablefiles
+    from nicecf.exceptions import OptionError
+
+    if options.label is None and not options.no_justified:
+        raise OptionError("--label is missing: the column of the training table with the labels (or --no-justified).")
+    model_file = options.model if modelfiles.kind_of(options.model) != "python" else None
+    common.check_outputs({"--out": options.out}, [options.train, model_file, options.rules])
+    rules = common.rules_of(options)
+    model = common.load_model(options)
+    table = tablefiles.read(options.train, format=options.format, text=options.text).reset_index(drop=True)
+    X, y = _split(table, options)
+    X = _as_trained(X, model, options)
+    labels = _labels(model, options, y)
+    nice = NICE(
+        model,
+        optimize=options.optimize,
+        search=options.search,
+        neighbors=options.neighbors,
+        justified=not options.no_justified,
+        classes=labels if options.classes else None,
+        categorical_features="auto" if options.categorical is None else options.categorical,
+        decision=_decision(options.decision, labels),
+        min_probability=options.min_probability,
+        constraints=rules,
+        random_state=options.seed,
+        share_donor=not options.no_share_donor,
+        min_count=options.min_count,
+    ).fit(X, y)
+    notes = {
+        "model": {"given": options.model, "sha256": modelfiles.checksum(options.model)},
+        "label": options.label,
+        "ignored": options.ignore,
+    }
+    nice.save(options.out, notes=notes)
+    print(_told(nice, options, y))
+    return DONE
+
+
+def _split(table: pd.DataFrame, options: argparse.Namespace) -> tuple[pd.DataFrame, Any]:
+    """Features and labels."""
+    from nicecf.exceptions import FileError, did_you_mean, listed
+
+    for option, wanted in (
+        ("--label", [options.label] if options.label is not None else []),
+        ("--ignore", options.ignore),
+    ):
+        for name in wanted:
+            if name not in table:
+                raise FileError(
+                    f"{options.train} has no column {name!r}, which {option} names; its columns are "
+                    f"{listed(table.columns, limit=30)}.{did_you_mean(name, table.columns)}"
+                )
+    if options.label in options.ignore:
+        raise FileError(f"{options.label!r} is the label; it cannot be ignored as well.")
+    y = None if options.label is None else table[options.label]
+    if y is not None and y.isna().any():
+        raise FileError(
+            f"{options.train} has {int(y.isna().sum()):,} rows without a label in {options.label!r}; remove them."
+        )
+    return table.drop(columns=[*options.ignore, *([] if y is None else [options.label])]), y
+
+
+def _as_trained(X: pd.DataFrame, model: Any, options: argparse.Namespace) -> pd.DataFrame:
+    """The columns in the order that the model was trained on, if it says which these are."""
+    from nicecf.exceptions import FileError, listed
+
+    trained = [str(name) for name in getattr(model, "feature_names_in_", [])]
+    missing = [name for name in trained if name not in X]
+    if missing:
+        raise FileError(f"{options.train} has no column {listed(missing)}, which the model was trained on.")
+    extra = [str(name) for name in X.columns if name not in trained] if trained else []
+    if extra:
+        raise FileError(
+            f"{options.train} has the column {listed(extra)}, which the model was not trained on. Leave it out: "
+            f"--ignore {','.join([*options.ignore, *extra])}"
+        )
+    return X[trained] if trained else X
+
+
+def _labels(model: Any, options: argparse.Namespace, y: Any) -> list[Any]:
+    """The classes as labels: those of the model, else of --classes, else of the training table."""
+    from nicecf.exceptions import plain
+
+    own = getattr(model, "classes_", None)
+    seen = [] if y is None else [plain(label) for label in y.unique()]
+    if options.classes:
+        known = {str(label): label for label in (seen if own is None else map(plain, own))}
+        return [known.get(name, name) for name in options.classes]
+    return seen if own is None else [plain(label) for label in own]
+
+
+def _decision(given: str | None, labels: Sequence[Any]) -> Any:
+    """None, a cut-off, "predict", or a cut-off for each of some classes."""
+    from nicecf.exceptions import OptionError
+
+    if given is None or given == "predict":
+        return given
+    try:
+        return float(given)
+    except ValueError:
+        pass
+    try:
+        read = json.loads(given) if given.lstrip().startswith("{") else dict(_pair(one) for one in common.names(given))
+        return {common.label_of(name, labels, "--decision"): float(cutoff) for name, cutoff in read.items()}
+    except (ValueError, TypeError, AttributeError) as error:
+        if isinstance(error, OptionError):
+            raise
+        raise OptionError(
+            f"--decision {given!r} is not known; give a cut-off such as 0.3, one for each class "
+            "(denied=0.3,approved=0.6), or predict."
+        ) from None
+
+
+def _pair(one: str) -> tuple[str, str]:
+    name, found, cutoff = one.rpartition("=")
+    if not found:
+        raise ValueError(one)
+    return name.strip(), cutoff
+
+
+def _told(nice: NICE, options: argparse.Namespace, y: Any) -> str:
+    """What was learned, in a few lines."""
+    import numpy as np
+
+    fitted = nice._fitted
+    is_categorical = fitted.schema.is_categorical
+    n_rows = int(fitted.n_decided.sum())
+    kinds = f"{common.counted(int((~is_categorical).sum()), 'number')} and {_categories(int(is_categorical.sum()))}"
+    group = fitted.donors.index.group(np.arange(len(fitted.donors.index.values))) % len(nice.classes_)
+    donors = np.bincount(group, minlength=len(nice.classes_))
+    decided = ", ".join(f"{label} {count:,}" for label, count in zip(nice.classes_, fitted.n_decided, strict=True))
+    by_class = ", ".join(f"{label} {count:,}" for label, count in zip(nice.classes_, donors, strict=True))
+    lines = [
+        ("model", options.model),
+        ("table", f"{common.counted(n_rows, 'row')}, {len(is_categorical)} features: {kinds}"),
+        ("decides", f"{decided} of these rows"),
+        ("donors", f"{by_class}{'' if options.no_justified else ' (rows that the model gets right)'}"),
+        ("seeks", f"{nice.optimize}, {nice.search} search"),
+    ]
+    if nice.constraints is not None:
+        lines.append(
+            ("rules", ", ".join(f"{name} {_plainly(value)}" for name, value in nice.constraints.to_dict().items()))
+        )
+    empty = [str(label) for label, count in zip(nice.classes_, donors, strict=True) if not count]
+    if empty:
+        lines.append(("beware", f"no donors for {', '.join(empty)}: no row can be explained towards it"))
+    command = shlex.join(["nicecf", "explain", options.out, "new.csv", "--out", "out.csv"])
+    return f"{options.out} is ready.\n{common.facts(lines)}\nNext: {command}"
+
+
+def _categories(count: int) -> str:
+    return "1 category" if count == 1 else f"{count} categories"
+
+
+def _plainly(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(str(one) for one in value)
+    return str(value)

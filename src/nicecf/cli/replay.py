@@ -1,0 +1,119 @@
+"""``nicecf replay``: make recorded explanations again, and say whether they are still the same."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from nicecf.cli import common
+from nicecf.cli.codes import DONE, INCOMPLETE
+
+if TYPE_CHECKING:
+    from nicecf import NICE
+
+_MOST_SHOWN = 5
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "replay",
+        help="make recorded explanations again: same, or different and where",
+        description="Make explanations again from their records, and say whether they are the same. The exit code is 3 "
+        "if one is not.",
+    )
+    parser.set_defaults(run=_run)
+    parser.add_argument("records", metavar="RECORDS", help="record.json, or records.jsonl of nicecf explain --records")
+    parser.add_argument("--explainer", metavar="FILE", help="the explainer (default: that which the records name)")
+    common.add_model_options(parser, required=False, remembered=" (default: that of fit, if it is no code)")
+
+
+def _run(options: argparse.Namespace) -> int:
+    import nicecf
+    from nicecf.exceptions import NicecfError
+
+    records = _read(options.records)
+    explainers: dict[str, NICE] = {}
+    n_same = n_shown = 0
+    notes: dict[str, None] = {}
+    for number, record in enumerate(records, 1):
+        path, model = _files_of(record, number, options)
+        if path not in explainers:
+            explainers[path] = common.load_explainer(path, options, named=model)[0]
+        try:
+            again = nicecf.replay(record, explainers[path])
+        except NicecfError as error:
+            raise type(error)(f"{options.records}, record {number}: {error}") from error
+        notes.update(dict.fromkeys(again.notes))
+        n_same += again.is_same
+        if not again.is_same and n_shown < _MOST_SHOWN:
+            n_shown += 1
+            points = "\n".join(f"  - {line}" for line in again.differences)
+            print(f"row {record.get('label')} is different:\n{points}")
+    return _conclude(len(records), n_same, n_shown, list(notes))
+
+
+def _conclude(count: int, n_same: int, n_shown: int, notes: list[str]) -> int:
+    if count - n_same > n_shown:
+        print(f"... and {count - n_same - n_shown:,} more are different")
+    if notes:
+        print("worth knowing:", *(f"  - {note}" for note in notes), sep="\n")
+    if n_same == count:
+        print(f"{'The record is' if count == 1 else f'All {count:,} records are'} the same.")
+        return DONE
+    print(f"{n_same:,} of {common.counted(count, 'record')} the same, {count - n_same:,} different.")
+    return INCOMPLETE
+
+
+def _read(path: str) -> list[dict[str, Any]]:
+    """One record, a list of records, or one in each line."""
+    from nicecf.exceptions import FileError
+    from nicecf.files import existing
+
+    with open(existing(path), "rb") as file:
+        content = file.read()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path} holds no records: it is no text in UTF-8 (byte {error.start:,}).") from error
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        read = [_line(path, number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    records = read if isinstance(read, list) else [read]
+    if not records:
+        raise FileError(f"{path} holds no records; give what nicecf explain --records wrote.")
+    if not all(isinstance(record, dict) for record in records):
+        raise FileError(f"{path} holds no records: an object was expected for each. Give what --records wrote.")
+    return records
+
+
+def _line(path: str, number: int, line: str) -> Any:
+    from nicecf.exceptions import FileError
+
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise FileError(
+            f"{path}, line {number:,}, is not JSON ({error}). Give a record.json, or a .jsonl with one record in each "
+            "line."
+        ) from error
+
+
+def _files_of(record: dict[str, Any], number: int, options: argparse.Namespace) -> tuple[str, str | None]:
+    """Where the explainer of a record is, as given or beside the records, and where its model was."""
+    from nicecf.exceptions import OptionError
+
+    files = record.get("files")
+    explainer, model = (files.get(name) if isinstance(files, dict) else None for name in ("explainer", "model"))
+    model = model if isinstance(model, str) else None
+    if options.explainer is not None:
+        return options.explainer, model
+    if not isinstance(explainer, str):
+        raise OptionError(
+            f"{options.records}, record {number}, does not say which explainer made it; add --explainer FILE."
+        )
+    beside = os.path.join(os.path.dirname(options.records), os.path.basename(explainer))
+    return explainer if os.path.isfile(explainer) or not os.path.isfile(beside) else beside, model

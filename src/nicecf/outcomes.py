@@ -1,0 +1,242 @@
+"""Explanations as one table for a file, a line for each counterfactual, and read back from such a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+
+from nicecf import words
+from nicecf.exceptions import FileError, listed, plain
+from nicecf.options import choose
+from nicecf.rounding import whole_percent
+from nicecf.telling import SaidChange, Speaker, Told, by_importance, told
+from nicecf.wording import Wording
+
+COLUMNS = (
+    "row",
+    "counterfactual",
+    "found",
+    "decision",
+    "probability",
+    "decision_after",
+    "probability_after",
+    "n_changes",
+    "text",
+    "changes",
+    "reason",
+    "note",
+    "said",
+)
+# Put before the name of a feature that is one of these.
+PREFIX = "cf_"
+
+# The styles that a table has all the parts of; the analyst's needs distances.
+Retold: TypeAlias = Literal["sentence", "bullets", "letter"]
+
+
+def table(cfs: Any, *, style: words.Style = "sentence", wording: Wording | None = None) -> pd.DataFrame:
+    """One line per counterfactual: what was decided, what would be, why, in words, and its features as they are.
+
+    ``row`` is the label of the row and ``counterfactual`` its number among those of the row, from 0. ``changes`` is
+    JSON: a list with the feature, its value before and after, the step of the walk and the probability of the new
+    decision after that step, what matters most first; ``said`` is the same as the text says it, so that it can be said
+    in another style. The features follow; a name that is taken gets the prefix ``cf_``.
+    """
+    found = cfs.found
+    changes, said = _changes(cfs)
+    frame = pd.DataFrame(
+        {
+            "row": cfs._labels,
+            "counterfactual": cfs._numbers,
+            "found": found,
+            "decision": cfs.predicted,
+            "probability": cfs._before[np.arange(len(cfs)), cfs._decided],
+            "decision_after": cfs.predicted_after,
+            "probability_after": cfs.probability,
+            "n_changes": cfs.metrics()["sparsity"].array,
+            "text": cfs.texts(style, wording=wording),
+            "changes": changes,
+            "reason": cfs.reasons,
+            "note": cfs.notes,
+            "said": said,
+        }
+    )
+    features = cfs.to_frame()
+    features = features if isinstance(features, pd.DataFrame) else features.to_pandas()
+    features = features.set_axis(_free_names(features.columns), axis="columns").reset_index(drop=True)
+    return pd.concat([frame, features.astype(_still_whole(cfs, features))], axis="columns")
+
+
+def _still_whole(cfs: Any, features: pd.DataFrame) -> dict[str, str]:
+    """Columns of whole numbers that became floats only because some rows have no counterfactual."""
+    given = [str(dtype) for dtype in getattr(cfs._X, "dtypes", [])]
+    became = [str(dtype) for dtype in features.dtypes]
+    return {
+        name: "Int64"
+        for name, before, now in zip(features.columns, given, became, strict=False)
+        if before.startswith(("int", "uint")) and now == "float64" and _is_whole(features[name])
+    }
+
+
+def _is_whole(cells: pd.Series[Any]) -> bool:
+    values = cells.dropna().to_numpy(dtype=np.float64)
+    return bool((values == np.rint(values)).all() and (np.abs(values) < 2**53).all())
+
+
+def _free_names(names: Sequence[Hashable]) -> list[str]:
+    taken = set(COLUMNS)
+    free = []
+    for name in map(str, names):
+        while name in taken:
+            name = f"{PREFIX}{name}"
+        taken.add(name)
+        free.append(name)
+    return free
+
+
+def _changes(cfs: Any) -> tuple[list[str], list[str]]:
+    """The changes of each counterfactual, and how they are said, as JSON; what matters most first."""
+    long = cfs.changes().iloc[by_importance(cfs)]
+    starts = cfs._steps.starts
+    columns = [long[name].tolist() for name in ("feature", "before", "after", "step", "probability")]
+    changes = [
+        {"feature": str(feature), "before": _json(before), "after": _json(after), "step": step, "probability": chance}
+        for feature, before, after, step, chance in zip(*columns, strict=True)
+    ]
+    each_said = [one for each in told(cfs, Speaker(Wording(), is_letter=False), ask=True) for one in each.changes]
+    said = [
+        {
+            "before": None if one["before"] is None else text.before,
+            "after": None if one["after"] is None else text.after,
+            "direction": text.direction,
+        }
+        for one, text in zip(changes, each_said, strict=True)
+    ]
+    spans = list(pairwise(starts))
+    return _dumped(changes, spans), _dumped(said, spans)
+
+
+def _dumped(items: list[dict[str, Any]], spans: list[tuple[int, int]]) -> list[str]:
+    return [json.dumps(items[start:end], ensure_ascii=False) for start, end in spans]
+
+
+def _json(value: Any) -> Any:
+    value = plain(value)
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+@dataclass(frozen=True)
+class SavedChange:
+    """A change as a table holds it: values as they are said, rounded where the decision allows it; None: missing."""
+
+    feature: str
+    before: str | None
+    after: str | None
+    step: int
+    probability: float
+    direction: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One line of a table, read back."""
+
+    row: str
+    found: bool
+    predicted: str
+    probability_before: float
+    predicted_after: str
+    probability: float
+    changes: tuple[SavedChange, ...]
+    text: str
+    reason: str | None
+    note: str | None
+
+    def retold(self, style: str, wording: Wording | None = None) -> str:
+        """The explanation in another style, with the digits of the table: there is no model to ask."""
+        choose("style", style, get_args(Retold))
+        wording = Wording() if wording is None else wording
+        speaker = Speaker(wording, is_letter=style == "letter")
+        now, then = whole_percent(np.array([self.probability_before, self.probability if self.found else 0.0])).tolist()
+        parts = Told(
+            is_found=self.found,
+            decision=speaker.label(self.predicted),
+            chance=speaker.percent(now),
+            other=speaker.label(self.predicted_after),
+            other_chance=speaker.percent(then),
+            other_chance_before="",
+            changes=tuple(_said(one, speaker) for one in self.changes),
+            distance="",
+            donor=None,
+            reason=self.reason or "",
+            relaxation=None,
+            note=self.note,
+        )
+        return words.put(parts, style, wording)
+
+
+def _said(one: SavedChange, speaker: Speaker) -> SaidChange:
+    missing = speaker.wording.phrases["letter.missing" if speaker.is_letter else "value.missing"]
+    before, after = (
+        missing if value is None else speaker.wording.measured(one.feature, value) for value in (one.before, one.after)
+    )
+    return SaidChange(speaker.name(one.feature), before, after, one.direction, one.step, chance="", share="")
+
+
+def read_outcomes(frame: pd.DataFrame, name: str) -> list[Outcome]:
+    """The lines of a table that :func:`table` made, from a file called ``name``; FileError if it is another table."""
+    missing = [column for column in COLUMNS if column not in frame]
+    if missing:
+        raise FileError(
+            f"{name} holds no explanations: it has no column {listed(missing)}. Give what nicecf explain wrote (--out)."
+        )
+    lines = frame[list(COLUMNS)].astype(object).to_dict("records")
+    outcomes = []
+    for number, line in enumerate(lines, 1):
+        try:
+            outcomes.append(_outcome(line))
+        except (ValueError, TypeError, KeyError) as error:
+            raise FileError(
+                f"{name} is damaged: row {number} is not as nicecf explain writes it ({type(error).__name__}: {error})."
+            ) from error
+    return outcomes
+
+
+def _outcome(line: Mapping[str, Any]) -> Outcome:
+    values: dict[str, Any] = {name: None if _is_empty(value) else plain(value) for name, value in line.items()}
+    found = str(values["found"]).lower()
+    if found not in ("true", "false"):
+        raise ValueError(f"found is {values['found']!r}")
+    changes = zip(json.loads(values["changes"] or "[]"), json.loads(values["said"] or "[]"), strict=True)
+    return Outcome(
+        row=str(values["row"]),
+        found=found == "true",
+        predicted=str(values["decision"]),
+        probability_before=float(values["probability"]),
+        predicted_after=str(values["decision_after"]),
+        probability=np.nan if values["probability_after"] is None else float(values["probability_after"]),
+        changes=tuple(
+            SavedChange(
+                str(one["feature"]),
+                said["before"],
+                said["after"],
+                int(one["step"]),
+                float(one["probability"]),
+                int(said["direction"]),
+            )
+            for one, said in changes
+        ),
+        text=str(values["text"]),
+        reason=values["reason"],
+        note=values["note"],
+    )
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value) or (pd.api.types.is_scalar(value) and pd.isna(value))

@@ -1,0 +1,162 @@
+"""What was learned, but for the table and the models: numpy arrays, and what is said of them in JSON."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nicecf._typing import Floats, Ints
+from nicecf.autoencoder import Autoencoder, Inputs
+from nicecf.distance import Heom
+from nicecf.method import Witnesses
+from nicecf.neighbors import DonorIndex
+from nicecf.privacy import Privacy
+from nicecf.saving.archive import Damaged
+
+Members = dict[str, bytes]
+
+
+class Reader:
+    """Reads arrays of a dtype and a shape that are known, whatever the file says of them."""
+
+    def __init__(self, members: Mapping[str, bytes]) -> None:
+        self._members = members
+        self.read = {"training.arrow"}
+
+    def __call__(self, name: str, dtype: Any, shape: Sequence[int | None]) -> Any:
+        """The array; None in the shape is any length. Damaged if it is of another kind."""
+        name = f"{name}.npy"
+        self.read.add(name)
+        held = self._members[name]
+        file = io.BytesIO(held)
+        if np.lib.format.read_magic(file) != (1, 0):
+            raise Damaged(f"{name!r} is of a version that is not written")
+        found, is_fortran, of = np.lib.format.read_array_header_1_0(file)
+        if of != np.dtype(dtype) or len(found) != len(shape):
+            raise Damaged(f"{name!r} has the dtype {of} and the shape {found}")
+        if any(n is not None and n != m for n, m in zip(shape, found, strict=True)):
+            raise Damaged(f"{name!r} has the shape {found}")
+        n_cells = int(np.prod(found, dtype=object))
+        if len(held) - file.tell() != n_cells * np.dtype(dtype).itemsize:
+            raise Damaged(f"{name!r} is not as long as its shape")
+        array = np.frombuffer(held, dtype, n_cells, file.tell()).copy()
+        return array.reshape(found, order="F" if is_fortran else "C")
+
+
+def npy(array: Any) -> bytes:
+    """An array as an .npy file: numbers in the order of a little end first."""
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array.astype(array.dtype.newbyteorder("<"), copy=False), (1, 0), False)
+    return buffer.getvalue()
+
+
+def index_to_members(index: DonorIndex) -> tuple[dict[str, Any], Members]:
+    """Where the donors are, and how they are cut into leaves; their values are a table."""
+    starts = np.concatenate([leaves.starts for leaves in index.leaves])
+    said = {"n_donors": len(index.positions), "n_starts": [len(leaves.starts) for leaves in index.leaves]}
+    return said, {"positions.npy": npy(index.positions), "leaf_starts.npy": npy(starts)}
+
+
+def index_from_members(said: Mapping[str, Any], values: Floats, distance: Heom, read: Reader) -> DonorIndex:
+    """The index with the same leaves."""
+    n_starts, n_donors = said["n_starts"], said["n_donors"]
+    positions: Ints = read("positions", np.int64, [n_donors])
+    starts: Ints = read("leaf_starts", np.int64, [sum(n_starts)])
+    of_groups = np.split(starts, np.cumsum(n_starts)[:-1])
+    at = 0
+    for bounds in of_groups:
+        if not len(bounds) or bounds[0] != at or (np.diff(bounds) <= 0).any():
+            raise Damaged("its leaves are not one after the other")
+        at = bounds[-1]
+    if at != n_donors or (positions < 0).any():
+        raise Damaged("its donors are not counted as its leaves are")
+    return DonorIndex.cut(values, positions, of_groups, distance)
+
+
+def witnesses_to_members(witnesses: Witnesses) -> Members:
+    """The training rows that tell whether it is still the same model."""
+    return {f"witness_{name}.npy": npy(getattr(witnesses, name)) for name in ("values", "outputs", "positions")}
+
+
+def witnesses_from_members(n_features: int, width: int, read: Reader) -> Witnesses:
+    """They again."""
+    values = read("witness_values", np.float64, [None, n_features])
+    if not len(values):
+        raise Damaged("it has no witnesses")
+    outputs = read("witness_outputs", np.float64, [len(values), width])
+    return Witnesses(values, outputs, read("witness_positions", np.int64, [len(values)]))
+
+
+def privacy_to_members(privacy: Privacy) -> tuple[dict[str, Any], Members]:
+    """What may not be handed out."""
+    members = {} if privacy.digests is None else {"row_digests.npy": npy(privacy.digests)}
+    if privacy.common is not None:
+        members["common_values.npy"] = npy(np.concatenate(privacy.common))
+    n_common = None if privacy.common is None else [len(values) for values in privacy.common]
+    said = {"min_count": int(privacy.min_count), "n_common": n_common, "has_digests": privacy.digests is not None}
+    return said, members
+
+
+def privacy_from_members(said: Mapping[str, Any], n_features: int, read: Reader) -> Privacy:
+    """The guard again."""
+    common, digests = None, None
+    if said["n_common"] is not None:
+        values = read("common_values", np.float64, [sum(said["n_common"])])
+        common = tuple(np.split(values, np.cumsum(said["n_common"])[:-1]))
+        if len(common) != n_features:
+            raise Damaged("its common values are not those of its columns")
+    if said["has_digests"]:
+        digests = read("row_digests", np.uint64, [None])
+    return Privacy(said["min_count"], common, digests)
+
+
+def autoencoder_to_members(autoencoder: Any) -> tuple[dict[str, Any] | None, Members]:
+    """The network and its inputs; nothing for another measure."""
+    if not isinstance(autoencoder, Autoencoder):
+        return None, {}
+    inputs = autoencoder.inputs
+    said = {
+        "n_layers": len(autoencoder.weights),
+        "levels": [levels.tolist() for levels in inputs.levels],
+        "low": inputs.low.tolist(),
+        "high": inputs.high.tolist(),
+        "has_missing": inputs.has_missing.tolist(),
+    }
+    members: Members = {}
+    for layer, (weights, biases) in enumerate(zip(autoencoder.weights, autoencoder.biases, strict=True)):
+        members[f"autoencoder_weights_{layer}.npy"] = npy(weights)
+        members[f"autoencoder_biases_{layer}.npy"] = npy(biases)
+    return said, members
+
+
+def autoencoder_from_members(said: Mapping[str, Any], is_categorical: Any, read: Reader) -> Autoencoder:
+    """The network as it was trained."""
+    inputs = Inputs(
+        is_categorical,
+        tuple(np.array(levels, dtype=np.float64) for levels in said["levels"]),
+        floats(said["low"], len(is_categorical)),
+        floats(said["high"], len(is_categorical)),
+        np.array(said["has_missing"], dtype=bool),
+    )
+    if not len(inputs.levels) == len(inputs.has_missing) == len(is_categorical):
+        raise Damaged("its autoencoder is not one for its columns")
+    width = inputs(np.zeros((1, len(is_categorical)))).shape[1]
+    weights, biases, n_inputs = [], [], width
+    for layer in range(said["n_layers"]):
+        weights.append(read(f"autoencoder_weights_{layer}", np.float64, [n_inputs, None]))
+        n_inputs = weights[-1].shape[1]
+        biases.append(read(f"autoencoder_biases_{layer}", np.float64, [n_inputs]))
+    if n_inputs != width or not weights:
+        raise Damaged("its autoencoder does not end where it began")
+    return Autoencoder(inputs, tuple(weights), tuple(biases))
+
+
+def floats(numbers: Sequence[float], length: int) -> Floats:
+    """Numbers of the manifest."""
+    array = np.array(numbers, dtype=np.float64)
+    if array.shape != (length,):
+        raise Damaged(f"{array.size} numbers are where {length} should be")
+    return array

@@ -1,0 +1,254 @@
+"""The columns of a table, as JSON and back, and encoded rows as an Arrow file that other tools can read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nicecf._extras import require
+from nicecf._typing import Floats
+from nicecf.exceptions import FileError, NicecfError, plain
+from nicecf.json_values import NotHeld, from_json, to_json
+from nicecf.profile import ColumnProfile, Profile
+from nicecf.saving.archive import Damaged
+from nicecf.saving.dtypes import (
+    CONTAINERS,
+    arrow,
+    header_from_json,
+    header_to_json,
+    is_same_dtype,
+    prototype_from_json,
+    prototype_to_json,
+)
+from nicecf.schema import Column, Schema
+
+
+def schema_to_json(schema: Schema, profile: Profile) -> dict[str, Any]:
+    """All that is known of the columns; FileError where some of it cannot be saved."""
+    kind = next(name for name, one in CONTAINERS.items() if isinstance(schema.container, one))
+    said = {
+        "container": kind,
+        "header": _written(lambda: header_to_json(schema, kind), "the names of the columns"),
+        "columns": [
+            _written(lambda one=one, of=of: _column_to_json(one, of, kind), f"column {one.name!r}")
+            for one, of in zip(schema.columns, profile.columns, strict=True)
+        ],
+        "profile_rows": profile.n_rows,
+    }
+    _check_it_comes_back(schema, said)
+    return said
+
+
+def schema_from_json(said: dict[str, Any]) -> tuple[Schema, Profile]:
+    """The columns as they were."""
+    kind = said["container"]
+    container = CONTAINERS[kind]()
+    columns, profiles = [], []
+    for one in said["columns"]:
+        levels = tuple(from_json(one["levels"]))
+        prototype = prototype_from_json(one["dtype"], levels, kind)
+        column = Column(from_json(one["name"]), False, prototype)
+        if one["kind"] == "category":
+            column = Column(
+                column.name,
+                True,
+                prototype,
+                levels,
+                from_json(one["missing"]),
+                bool(one["has_missing"]),
+                {level: code for code, level in enumerate(levels)},
+                container.native_levels(levels, prototype),
+            )
+        columns.append(column)
+        of = one["profile"]
+        edges, counts = np.array(of["edges"], dtype=np.float64), np.array(of["counts"], dtype=np.intp)
+        profiles.append(ColumnProfile(of["decimals"], of["is_exact"], edges, counts, of["n_missing"]))
+    schema = Schema(container, tuple(columns), header_from_json(said["header"], columns, kind))
+    return schema, Profile(tuple(profiles), said["profile_rows"])
+
+
+def _column_to_json(column: Column, profile: ColumnProfile, kind: str) -> dict[str, Any]:
+    return {
+        "name": to_json(column.name),
+        "kind": "category" if column.is_categorical else "number",
+        "dtype": prototype_to_json(column.prototype, kind),
+        "levels": to_json(list(column.levels)),
+        "missing": to_json(column.missing),
+        "has_missing": column.has_missing,
+        "profile": {
+            "decimals": profile.decimals,
+            "is_exact": profile.is_exact,
+            "edges": profile.edges.tolist(),
+            "counts": profile.counts.tolist(),
+            "n_missing": profile.n_missing,
+        },
+    }
+
+
+def _written(write: Any, what: str) -> Any:
+    try:
+        return write()
+    except NotHeld as error:
+        raise FileError(
+            f"{what} cannot be saved: a file has no place for a value of the type {error}. Use text, numbers or "
+            "booleans instead, and fit again."
+        ) from None
+
+
+def _check_it_comes_back(schema: Schema, said: dict[str, Any]) -> None:
+    """Better now than when the file is all there is."""
+    for column, one in zip(schema.columns, said["columns"], strict=True):
+        dtype = column.prototype.dtype
+        try:
+            again = prototype_from_json(one["dtype"], column.levels, said["container"]).dtype
+        except (TypeError, ValueError, NotImplementedError):
+            again = None
+        if again is None or not is_same_dtype(again, dtype):
+            raise FileError(
+                f"column {column.name!r} cannot be saved: its dtype {dtype} has no name to be found by again. Convert "
+                "it, to float64 or object, and fit again."
+            )
+    try:
+        again, _ = schema_from_json(said)
+        is_same = again.names == schema.names and _same_header(again.empty, schema.empty)
+    except (TypeError, ValueError):
+        is_same = False
+    if not is_same:
+        raise FileError(
+            "the names of the columns cannot be saved: they would not come back as they are. Use text, as in "
+            "X.columns = [str(name) for name in X.columns], and fit again."
+        )
+
+
+def _same_header(one: Any, other: Any) -> bool:
+    if not hasattr(one, "columns"):
+        return is_same_dtype(one.dtype, other.dtype)
+    names, others = one.columns, other.columns
+    if isinstance(names, list):  # of polars
+        return names == others
+    return type(names) is type(others) and names.identical(others) and is_same_dtype(names.dtype, others.dtype)
+
+
+def table_to_arrow(values: Floats, schema: Schema) -> bytes:
+    """Encoded rows as an Arrow file: numbers in the dtype of their column, categories as what they are."""
+    pa, ipc = arrow(), _ipc()
+    sink = pa.BufferOutputStream()
+    forms = _forms(schema)
+    columns = [form.checked(values[:, j]) for j, form in enumerate(forms)]
+    batch = pa.RecordBatch.from_arrays(columns, schema=pa.schema([(form.name, form.type) for form in forms]))
+    with ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    held: bytes = sink.getvalue().to_pybytes()
+    return held
+
+
+def table_from_arrow(held: bytes, schema: Schema, n_rows: int) -> Floats:
+    """The encoded rows again; Damaged if the file does not have the columns that the schema names."""
+    pa, forms = arrow(), _forms(schema)
+    with _ipc().open_file(pa.BufferReader(held)) as reader:
+        expected = pa.schema([(form.name, form.type) for form in forms])
+        if not reader.schema.equals(expected):
+            raise Damaged("its table does not have the columns that its manifest names")
+        if reader.num_record_batches != 1:
+            raise Damaged("its table is cut into parts")
+        batch = reader.get_batch(0)
+    batch.validate(full=True)
+    if batch.num_rows != n_rows:
+        raise Damaged(f"its table has {batch.num_rows} rows, but its manifest says {n_rows}")
+    values = np.empty((n_rows, len(forms)), order="F")
+    for j, form in enumerate(forms):
+        values[:, j] = form.read(batch.column(j))
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class _Form:
+    """One column in an Arrow file. ``levels``: of a category, as they stand there."""
+
+    name: str
+    type: Any
+    is_categorical: bool
+    levels: Any
+    dtype: np.dtype[Any]
+
+    def checked(self, values: Floats) -> Any:
+        """The cells as they are written; they are read again now, not only when the file is all there is."""
+        cells = self.written(values)
+        if not np.array_equal(self.read(cells), values, equal_nan=True):
+            raise NicecfError(
+                f"{self.name!r} would not come back as it is. This is a defect of nicecf: please report it."
+            )
+        return cells
+
+    def written(self, values: Floats) -> Any:
+        pa = arrow()
+        if not self.is_categorical:
+            missing = np.isnan(values)
+            return pa.array(np.where(missing, 0.0, values).astype(self.dtype), self.type, mask=missing)
+        missing, codes = values < 0, np.maximum(values, 0.0).astype(self.dtype)
+        indices = pa.array(codes, mask=missing)
+        if pa.types.is_dictionary(self.type):
+            return pa.DictionaryArray.from_arrays(indices, self.levels)
+        return self.levels.take(indices)
+
+    def read(self, cells: Any) -> Floats:
+        pa = arrow()
+        if not self.is_categorical:
+            numbers = cells.cast(pa.int8()) if pa.types.is_boolean(self.type) else cells
+            return numbers.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        if pa.types.is_dictionary(self.type):
+            if not cells.dictionary.equals(self.levels):
+                raise Damaged(f"the column {self.name!r} of its table has other categories than its manifest names")
+            codes = cells.indices
+        else:
+            codes = _compute().index_in(cells, value_set=self.levels)
+            if codes.null_count != cells.null_count:
+                raise Damaged(f"the column {self.name!r} of its table has a category that its manifest does not name")
+        return codes.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.float64)
+
+
+def _forms(schema: Schema) -> list[_Form]:
+    names = [str(name) for name in schema.names]
+    if len(set(names)) < len(names):  # such as 1 and '1'
+        names = [f"{position}: {name}" for position, name in enumerate(names)]
+    return [
+        _form_of_categories(name, column) if column.is_categorical else _form_of_numbers(name, column, schema)
+        for name, column in zip(names, schema.columns, strict=True)
+    ]
+
+
+def _form_of_numbers(name: str, column: Column, schema: Schema) -> _Form:
+    pa = arrow()
+    dtype = schema.container.number_dtype(column.prototype)
+    if dtype.kind == "f" and dtype.itemsize < 4:
+        dtype = np.dtype(np.float32)  # few tools read half a float
+    elif dtype.kind not in "biuf" or dtype.itemsize > 8:
+        dtype = np.dtype(np.float64)
+    dtype = dtype.newbyteorder("=")
+    return _Form(name, pa.from_numpy_dtype(dtype), False, None, dtype)
+
+
+def _form_of_categories(name: str, column: Column) -> _Form:
+    pa = arrow()
+    levels: list[Any] = [plain(level) for level in column.levels]
+    n_levels = len(levels)
+    dtype = np.dtype(np.int8 if n_levels < 2**7 else np.int16 if n_levels < 2**15 else np.int32)
+    kinds = {type(level) for level in levels}
+    for kind, of_arrow in ((bool, pa.bool_()), (int, pa.int64()), (float, pa.float64())):
+        if kinds == {kind} and (kind is not int or all(-(2**63) <= level < 2**63 for level in levels)):
+            return _Form(name, of_arrow, True, pa.array(levels, of_arrow), dtype)
+    try:
+        texts = pa.array([str(level) for level in levels], pa.string())
+    except UnicodeEncodeError:
+        raise FileError(f"column {column.name!r} cannot be saved: a category of it is no valid text.") from None
+    return _Form(name, pa.dictionary(pa.from_numpy_dtype(dtype), pa.string()), True, texts, dtype)
+
+
+def _ipc() -> Any:
+    return require("pyarrow.ipc", extra="files", needed_by="an explainer in a file")
+
+
+def _compute() -> Any:
+    return require("pyarrow.compute", extra="files", needed_by="an explainer in a file")

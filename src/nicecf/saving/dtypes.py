@@ -1,0 +1,156 @@
+"""The dtypes of pandas, polars and numpy, and the header of a table, as JSON and back."""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nicecf._extras import require
+from nicecf._typing import Cells, Table
+from nicecf.exceptions import FileError
+from nicecf.json_values import from_json, to_json
+from nicecf.schema import Column, Schema
+from nicecf.tables import Container
+from nicecf.tables.numpy_arrays import NumpyArrays
+from nicecf.tables.pandas_frames import PandasFrames
+from nicecf.tables.polars_frames import PolarsFrames
+
+CONTAINERS: dict[str, type[Container]] = {"pandas": PandasFrames, "polars": PolarsFrames, "numpy": NumpyArrays}
+
+# By their names; those with parameters are read otherwise.
+_POLARS = {
+    *("Int8", "Int16", "Int32", "Int64", "Int128", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64"),
+    *("Boolean", "String", "Categorical", "Null"),
+}
+
+
+def arrow() -> Any:
+    """The package pyarrow."""
+    return require("pyarrow", extra="files", needed_by="an explainer in a file")
+
+
+def prototype_to_json(cells: Cells, container: str) -> Any:
+    """A stand-in for a column (see `Container.prototype`): its dtype and its way to mark missing."""
+    if container == "polars":
+        return {"dtype": _polars_to_json(cells.dtype), "marks_nan": len(cells) > 0}
+    return _numpy_to_json(cells.dtype) if container == "numpy" else _pandas_to_json(cells.dtype)
+
+
+def prototype_from_json(said: Any, levels: Sequence[Any], container: str) -> Cells:
+    """The stand-in again; ``levels`` are the categories of a pandas column of that dtype."""
+    if container == "polars":
+        pl = _polars()
+        return pl.Series([float("nan")] if said["marks_nan"] else [], dtype=_polars_from_json(said["dtype"]))
+    if container == "numpy":
+        return np.empty(0, dtype=np.dtype(said))
+    return pd.Series([], dtype=_pandas_from_json(said, levels))
+
+
+def header_to_json(schema: Schema, container: str) -> Any:
+    """What a table has besides its columns: the index of its names, or the dtype of an array."""
+    if container == "polars":
+        return None
+    if container == "numpy":
+        return _numpy_to_json(schema.empty.dtype)
+    names = schema.empty.columns
+    if isinstance(names.dtype, pd.CategoricalDtype):
+        raise FileError(
+            "the names of the columns are categories, which cannot be saved. Use text, X.columns = list(X.columns), "
+            "and fit again."
+        )
+    said = {"name": to_json(list(names.names))}
+    if isinstance(names, pd.MultiIndex):
+        return {"index": "multi", **said}
+    if isinstance(names, pd.RangeIndex):
+        return {"index": "range", "range": [names.start, names.stop, names.step], **said}
+    return {"index": "plain", "dtype": _pandas_to_json(names.dtype), **said}
+
+
+def header_from_json(said: Any, columns: Sequence[Column], container: str) -> Table:
+    """A table without rows that has the header."""
+    if container == "polars":
+        return _polars().DataFrame([one.prototype.clear().alias(one.name) for one in columns])
+    if container == "numpy":
+        return np.empty((0, len(columns)), dtype=np.dtype(said))
+    names, of_names = [one.name for one in columns], from_json(said["name"])
+    index: pd.Index[Any]
+    if said["index"] == "multi":
+        index = pd.MultiIndex.from_tuples(names, names=of_names)
+    elif said["index"] == "range":
+        index = pd.RangeIndex(*said["range"], name=of_names[0])
+    else:
+        index = pd.Index(names, dtype=_pandas_from_json(said["dtype"], ()), name=of_names[0])
+    frame = pd.concat([one.prototype for one in columns], axis=1)
+    frame.columns = index
+    return frame
+
+
+def is_same_dtype(one: Any, other: Any) -> bool:
+    """Whether two dtypes are equal, and hold their values alike."""
+    return bool(one == other) and getattr(one, "storage", None) == getattr(other, "storage", None)
+
+
+def _pandas_to_json(dtype: Any) -> Any:
+    if isinstance(dtype, pd.CategoricalDtype):
+        return {"category": _pandas_to_json(dtype.categories.dtype), "ordered": bool(dtype.ordered)}
+    if isinstance(dtype, pd.StringDtype):
+        # An older pandas has a storage of its own for strings that are missing as NaN.
+        return {"string": dtype.storage.removesuffix("_numpy"), "missing": "nan" if dtype.na_value is np.nan else "NA"}
+    if isinstance(dtype, pd.ArrowDtype):
+        # As Arrow writes it: types with parameters, such as decimals, have no name that can be read.
+        held = arrow().schema([("column", dtype.pyarrow_dtype)]).serialize().to_pybytes()
+        return {"arrow": str(dtype.pyarrow_dtype), "schema": b64encode(held).decode()}
+    return _numpy_to_json(dtype) if isinstance(dtype, np.dtype) else str(dtype)
+
+
+def _pandas_from_json(said: Any, levels: Sequence[Any]) -> Any:
+    if isinstance(said, str):
+        return pd.api.types.pandas_dtype(said)
+    if "category" in said:
+        categories = pd.Index(list(levels), dtype=_pandas_from_json(said["category"], ()))
+        return pd.CategoricalDtype(categories, ordered=said["ordered"])
+    if "arrow" in said:
+        held = arrow().py_buffer(b64decode(said["schema"]))
+        return pd.ArrowDtype(require("pyarrow.ipc", extra="files", needed_by="an explainer in a file").read_schema(held)[0].type)
+    if said["missing"] == "NA":
+        return pd.StringDtype(said["string"])
+    try:
+        return pd.StringDtype(said["string"], na_value=np.nan)
+    except TypeError:
+        if said["string"] == "pyarrow":
+            return pd.StringDtype("pyarrow_numpy")
+        raise FileError(
+            f"the explainer has text of the dtype str, which pandas {pd.__version__} does not know; upgrade pandas."
+        ) from None
+
+
+def _numpy_to_json(dtype: np.dtype[Any]) -> str:
+    if dtype.kind == "T":
+        return "T"
+    return dtype.name if dtype.isnative and dtype.kind not in "US" else dtype.str
+
+
+def _polars_to_json(dtype: Any) -> Any:
+    pl = _polars()
+    if dtype == pl.Enum:
+        return {"enum": dtype.categories.to_list()}
+    if dtype == pl.Decimal:
+        return {"decimal": [dtype.precision, dtype.scale]}
+    return str(dtype)
+
+
+def _polars_from_json(said: Any) -> Any:
+    pl = _polars()
+    if isinstance(said, str):
+        if said not in _POLARS:
+            raise ValueError(f"{said!r} is no dtype of numbers, text or booleans")
+        return getattr(pl, said)
+    return pl.Enum(said["enum"]) if "enum" in said else pl.Decimal(*said["decimal"])
+
+
+def _polars() -> Any:
+    return require("polars", extra="polars", needed_by="an explainer of polars frames")

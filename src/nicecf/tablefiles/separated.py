@@ -1,0 +1,124 @@
+"""CSV and TSV: text without types."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterator
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from nicecf.exceptions import FileError
+from nicecf.tablefiles.cells import FileTable, check_header
+
+# pandas before 3 is off in the last digit unless told; the same number in two files must be the same.
+_EXACT = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
+
+# How files begin that are taken for text by a wrong name.
+_OTHER_KINDS = {
+    b"\xff\xfe": "text in UTF-16; save it as UTF-8",
+    b"\xfe\xff": "text in UTF-16; save it as UTF-8",
+    b"PAR1": "a Parquet file; call it .parquet, or say so with the option format (--format parquet)",
+    b"ARROW1": "an Arrow file; call it .arrow, or say so with the option format (--format arrow)",
+    b"PK\x03\x04": "a zip archive, such as those of Excel, not text; save the table as CSV (UTF-8)",
+}
+_WORDS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "|"}
+
+
+def read(content: bytes, name: str, separator: str, *, guess: bool, text: Collection[str] = ()) -> FileTable:
+    """A table of text; with ``guess`` each column of the type that ``pandas.read_csv`` takes it for.
+
+    Those in ``text`` stay text. FileError says where it is no table.
+    """
+    words = decoded(content, name)
+    header = _checked(words, name, separator)
+    check_header(header, name, is_text=True)
+    how: dict[str, Any] = (
+        {"dtype": dict.fromkeys(text, "str"), "low_memory": False, **_EXACT}
+        if guess
+        else {"dtype": str, "na_filter": False}
+    )
+    try:
+        frame = pd.read_csv(io.StringIO(words), sep=separator, header=0, names=header, index_col=False, **how)
+    except (ValueError, pd.errors.ParserError) as error:
+        raise FileError(f"{name} cannot be read as a table ({' '.join(str(error).split())}).") from error
+    return FileTable(name, frame, not guess, partial(_where, words, separator))
+
+
+def written(frame: pd.DataFrame, separator: str) -> bytes:
+    """A frame as text; a missing cell is empty."""
+    return frame.to_csv(index=False, sep=separator, lineterminator="\n").encode("utf-8", "surrogateescape")
+
+
+def decoded(content: bytes, name: str) -> str:
+    """Bytes as text; FileError says which of them is none."""
+    for start, what in _OTHER_KINDS.items():
+        if content.startswith(start):
+            raise FileError(f"{name} is {what}.")
+    try:
+        text = content.decode("utf-8-sig")
+        wrong = text.find("\0")
+        if wrong < 0:
+            return text
+        line = text.count("\n", 0, wrong) + 1
+        problem = "holds a zero byte, which text never does: this is no text, or it is damaged"
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        problem = (
+            f"is not UTF-8: byte {error.start:,} is 0x{content[error.start]:02x}. If it is text, save it as UTF-8 "
+            f"(such as by iconv -f latin1 -t utf-8)"
+        )
+    raise FileError(f"{name}, line {line:,}, {problem}.")
+
+
+def _checked(text: str, name: str, separator: str) -> list[str]:
+    """The header; FileError unless every line has as many cells. pandas would fill up those that are short."""
+    lines = _lines(text, separator)
+    try:
+        _, header = next(lines, (0, []))
+        if not header:
+            raise FileError(f"{name} is empty; it needs a header with the names of the columns, and rows below it.")
+        _check_separator(header, name, separator)
+        for line, cells in lines:
+            if len(cells) != len(header):
+                raise FileError(
+                    f"{name}, line {line:,}, has {_cells(len(cells))}, but the header has {len(header)}. Put text "
+                    f'that holds {_WORDS[separator]} in quotes ("), and fill in what is missing.'
+                )
+    except csv.Error as error:
+        raise FileError(f"{name} cannot be read as a table ({error}). Is a quote not closed?") from error
+    return header
+
+
+def _check_separator(header: list[str], name: str, separator: str) -> None:
+    if len(header) > 1:
+        return
+    other = next((one for one in (";", "\t", ",", "|") if one != separator and one in header[0]), None)
+    if other is not None:
+        rename = " Or call it .tsv, or say --format tsv." if other == "\t" else ""
+        raise FileError(
+            f"{name} has one column only, and its header holds {_WORDS[other]}: cells must be separated by "
+            f"{_WORDS[separator]}. Save it so.{rename}"
+        )
+
+
+def _lines(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Each row, with the number of its first line; a row may go over several lines, and empty lines are none."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    line = 1
+    for cells in reader:
+        if cells:
+            yield line, cells
+        line = reader.line_num + 1
+
+
+def _where(text: str, separator: str, row: int) -> str:
+    lines = _lines(text, separator)
+    next(lines)
+    return next((f"line {line:,}" for at, (line, _) in enumerate(lines) if at == row), f"row {row:,}")
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"
