@@ -1,4 +1,4 @@
-"""What `make docs` does beyond MkDocs: the page of changes, dark pictures, places of reports, links in docstrings."""
+"""What `make docs` does beyond MkDocs: decisions, changes, places of reports, dark pictures, links in docstrings."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 
 _ROOT = Path(__file__).parent.parent
 _KINDS = {"feature": "New", "change": "Changed", "fix": "Fixed"}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Add the pages of all decisions to the navigation."""
+    project = next(part["Project"] for part in config.nav if "Project" in part)
+    decisions = next(part["Decisions"] for part in project if "Decisions" in part)
+    decisions += [f"adr/{path.name}" for path in sorted(Path(config.docs_dir, "adr").glob("0*.md"))]
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

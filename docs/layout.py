@@ -9,35 +9,43 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "contributing.md"
-_BLOCK = re.compile(r"(?<=<!-- docs/layout.py -->\n\n```text\n).*?(?=```)", re.DOTALL)
+_PACKAGE = ROOT / "src" / "nicecf"
+_TABLE = re.compile(r"(?<=<!-- docs/layout.py -->\n\n).*?(?=\n<!-- docs/layout.py: end -->)", re.DOTALL)
 
 
 def layout() -> str:
-    """One line for each file of the package: a file imports only from files above it."""
-    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
-    layers = [name for line in contracts[0]["layers"] for name in line.split(" | ")]
-    lines = []
-    for layer in reversed(layers):
-        place = ROOT / "src" / Path(*layer.split("."))
-        files = sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
-        lines += [(file.relative_to(ROOT / "src" / "nicecf").as_posix(), _first_line(file)) for file in files]
-    width = max(len(name) for name, _ in lines)
-    return "".join(f"{name.replace('__init__.py', ''):<{width}}  {what}\n" for name, what in lines)
+    """A table of all files of the package: a file imports only from files above it."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    layers = [name for line in settings["tool"]["importlinter"]["contracts"][0]["layers"] for name in line.split(" | ")]
+    places = [_PACKAGE.parent / Path(*layer.split(".")) for layer in reversed(layers)]
+    files = [file for place in places for file in _files(place)]
+    files += [file for file in sorted(_PACKAGE.rglob("*.py")) if file not in files]
+    lines = [f"| `{_name(file)}` | {_first_line(file)} |" for file in files]
+    return "\n".join(["| file | what it does |", "|---|---|", *lines, ""])
+
+
+def _files(place: Path) -> list[Path]:
+    return sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
+
+
+def _name(file: Path) -> str:
+    name = file.relative_to(_PACKAGE).as_posix()
+    return name.removesuffix("__init__.py") or name
 
 
 def _first_line(file: Path) -> str:
     text = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
-    return text.split("\n")[0].replace("``", "").rstrip(".")
+    return text.split("\n")[0].rstrip(".").replace("|", r"\|")
 
 
 def shown() -> str:
-    """The list as the page has it."""
-    found = _BLOCK.search(PAGE.read_text("utf-8"))
+    """The table as the page has it."""
+    found = _TABLE.search(PAGE.read_text("utf-8"))
     if found is None:
-        raise ValueError(f"{PAGE.name} has no block of text after the mark <!-- docs/layout.py -->.")
+        raise ValueError(f"{PAGE.name} lacks the marks <!-- docs/layout.py --> and <!-- docs/layout.py: end -->.")
     return found[0]
 
 
 if __name__ == "__main__":
     shown()
-    PAGE.write_text(_BLOCK.sub(lambda _: layout(), PAGE.read_text("utf-8")), "utf-8")
+    PAGE.write_text(_TABLE.sub(lambda _: layout(), PAGE.read_text("utf-8")), "utf-8")

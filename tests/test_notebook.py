@@ -339,6 +339,8 @@ def test_the_page_counts_decisions_and_changes(cfs):
     assert {(now, then): int(count) for now, then, count, _ in decisions[1:]} == {
         pair: int(count) for pair, count in pairs.items()
     }
+    counts = [int(line[2]) for line in decisions[1:]]
+    assert counts == sorted(counts, reverse=True)
     features = cfs.summary().features
     shares = features[(features["predicted"] == "no") & (features["changed"] > 0)]
     lines = cells(next(section(root, "What changes").all("table")))
@@ -401,6 +403,9 @@ def test_rules_of_the_rows_are_told_as_they_are(cfs):
     assert "increasing: age" in text
     assert "max_changes: 3" in text
     assert "Wantedyes or perhaps" in text
+    own = nice.explain(X[:2], constraints=[Constraints(immutable=["city"]), Constraints(immutable=["home"])])
+    text = section(read(own.to_html()), "What was asked").text()
+    assert "Rulesthey differ from row to row; those of the first: immutable: city" in text
     assert "Rulesnone" in section(read(cfs.to_html()), "What was asked").text()
 
 

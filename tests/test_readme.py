@@ -21,9 +21,6 @@ NOT_RUN = {
     "make ": "builds environments, runs these tests, or takes hours",
     "pip install ": "changes the environment",
     "python -m venv ": "changes the environment",
-    ". .venv/": "is for a shell",
-    "git clone ": "needs a network",
-    "python docs/": "writes into docs/",
     "nicecf benchmark run --out results --datasets monk3 ": "downloads; test_experiment runs it on tables of its own",
     "nicecf benchmark report results": "needs what the line before gives; test_report writes reports",
     "nicecf benchmark growth --out results": "takes minutes; test_growth runs a smaller one",
@@ -56,8 +53,14 @@ def commands_of(block):
     return [command for line in lines if (command := re.sub(r"(^|\s)#.*", "", line).strip())]
 
 
-def run_command(command):
-    """What a command of nicecf prints; it must succeed."""
+def codes_of(block):
+    """The exit code that each of these commands has by its comment, 0 if that does not say."""
+    lines = [line for line in block.text.replace("\\\n", " ").splitlines() if re.sub(r"(^|\s)#.*", "", line).strip()]
+    return [int(said[1]) if (said := re.search(r"# exit code (\d+)", line)) else 0 for line in lines]
+
+
+def run_command(command, expected=0):
+    """What a command of nicecf prints; its exit code must be as expected."""
     from nicecf.cli import main
 
     if _IS_FOR_A_SHELL.search(command):
@@ -72,7 +75,7 @@ def run_command(command):
             except SystemExit as end:
                 code = end.code
         printed, complaint = out.getvalue(), err.getvalue()
-    assert code in (0, None), f"{command}\n{complaint}"
+    assert (code or 0) == expected, f"{command}\nexit code {code}\n{complaint}"
     return printed
 
 
@@ -87,10 +90,12 @@ def run_block(block, names, page):
             exec(compile(block.text, name_of(page), "exec"), names)
         return printed.getvalue()
     elif block.language in ("sh", "bash", "console"):
-        run = [one for one in commands_of(block) if not one.startswith(tuple(NOT_RUN))]
-        for command in run:
-            assert command.startswith("nicecf "), f"{command}: neither run nor among what is not run"
-        return "".join(map(run_command, run))
+        printed = []
+        for command, expected in zip(commands_of(block), codes_of(block), strict=True):
+            if not command.startswith(tuple(NOT_RUN)):
+                assert "nicecf " in command, f"{command}: neither run nor among what is not run"
+                printed.append(run_command(command, expected))
+        return "".join(printed)
     return None
 
 
@@ -99,6 +104,7 @@ def test_every_block_runs_and_prints_what_the_page_shows(page, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delenv("NICECF_DATA", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
     names = {"__name__": "__main__"}
     printed = None
     for block in blocks_of(page):
@@ -107,6 +113,21 @@ def test_every_block_runs_and_prints_what_the_page_shows(page, tmp_path, monkeyp
         elif printed is not None:
             assert block.text.strip() in printed, f"the page shows\n{block.text}\nand this was printed:\n{printed}"
             printed = None
+
+
+@pytest.mark.parametrize("command", ["demo", "fit", "explain", "show", "replay", "benchmark"])
+def test_the_page_of_the_command_line_has_exactly_the_options_that_there_are(command, capsys):
+    from nicecf.cli import main
+
+    asked = [[command, action] for action in ("run", "report", "growth")] if command == "benchmark" else [[command]]
+    for words in asked:
+        assert main([*words, "--help"]) == 0
+    # In the lists of options, not in the examples below them.
+    there = set(re.findall(r"^  (--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
+    page = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    section = re.search(rf"^## nicecf {command}$(.*?)^## ", page, re.MULTILINE | re.DOTALL)[1]
+    tables = "\n".join(line.split(" | ")[0] for line in section.splitlines() if line.startswith("|"))
+    assert set(re.findall(r"--[a-z][a-z-]*", tables)) == there
 
 
 def test_every_exception_is_still_in_a_page():

@@ -48,7 +48,6 @@ def assert_replays(cfs, nice):
     for record in records:
         again = replay(through_json(record), nice)
         assert str(again) == SAME, f"{record}: {again}"
-        assert again.again.to_record()["digest"] == record["digest"] or record["label"] is not None
     return records
 
 
@@ -103,18 +102,18 @@ def test_missing_numbers_are_null(nice):
 
 def test_every_kind_of_call_is_made_again(nice, thorough):
     rules = [None, Constraints(immutable=["age"]), Constraints(ranges={"income": (None, 1.0)}, max_changes=1)]
-    assert_replays(nice.explain(X.iloc[:12]), nice)
-    assert_replays(nice.explain(X.iloc[:6], target_class="yes"), nice)  # some need no change
-    assert_replays(nice.explain(X.iloc[:6], target_class=["no", "perhaps"]), nice)
-    assert_replays(nice.explain(X.iloc[:6], target_class=Y.iloc[:6].to_numpy()), nice)
-    records = assert_replays(nice.explain(X.iloc[:6], constraints=[rules[row % 3] for row in range(6)]), nice)
+    assert_replays(nice.explain(X.iloc[:6]), nice)
+    assert_replays(nice.explain(X.iloc[:3], target_class="yes"), nice)  # some need no change
+    assert_replays(nice.explain(X.iloc[:3], target_class=["no", "perhaps"]), nice)
+    assert_replays(nice.explain(X.iloc[:3], target_class=Y.iloc[:3].to_numpy()), nice)
+    records = assert_replays(nice.explain(X.iloc[:3], constraints=rules), nice)
     assert [record["call"]["constraints"] for record in records[:3]] == [
         {}, {"immutable": ["age"]}, {"ranges": {"income": {"high": 1.0}}, "max_changes": 1},
     ]  # fmt: skip
     bounds = Constraints(ranges={"age": (None, X["age"].iloc[:4] + 5)}, step={"income": 0.5})
     records = assert_replays(nice.explain(X.iloc[:4], constraints=bounds), nice)
     assert records[1]["call"]["constraints"]["ranges"] == {"age": {"high": X["age"].iloc[1] + 5}}
-    records = assert_replays(thorough.explain(X.iloc[:4], n_counterfactuals=3), thorough)
+    records = assert_replays(thorough.explain(X.iloc[:2], n_counterfactuals=3), thorough)
     assert max(record["call"]["which"] for record in records) > 0
     assert_replays(thorough.explain(X.iloc[:2]).pareto(), thorough)
     assert_replays(nice.explain(X.iloc[:3], time_budget=1000), nice)
@@ -190,8 +189,7 @@ def test_names_and_values_that_json_has_no_word_for():
     table = with_flag(pd.Series([b"a", Decimal("0.1"), (1, 2), b"a", Decimal("0.1"), (1, 2)], dtype=object))
     table.columns = [5, True]
     nice = NICE(lambda X: flag({"flag": X.iloc[:, 1]})).fit(table, [0, 0, 0, 1, 1, 1])
-    rules = Constraints(immutable=[5], forbid={True: [(1, 0)]}) if False else Constraints(allowed={5: [b"a", None]})
-    records = assert_replays(nice.explain(table, constraints=rules), nice)
+    records = assert_replays(nice.explain(table, constraints=Constraints(allowed={5: [b"a", None]})), nice)
     assert list(records[0]["row"]) == ["5", "True"]
     assert records[0]["row"]["5"] == {"type": "bytes", "value": "YQ=="}
     twice = table.set_axis(["1", 1], axis=1)
@@ -253,7 +251,7 @@ def test_a_record_that_was_changed_is_seen(nice):
     for key in record:
         if key != "digest":
             other = resealed(through_json(record))
-            other[key] = {} if isinstance(record[key], dict) and record[key] else 1
+            other[key] = {} if isinstance(record[key], dict) and record[key] else 2
             assert digest_of(other) != record["digest"], key
 
 
@@ -319,7 +317,8 @@ def test_other_training_data_is_seen(nice):
     assert again.notes == (
         "whether the model is the same cannot be told: it is known by what it says of the training data",
     )
-    labels = Y.where(Y.index != Y.index[80], "no")
+    labels = Y.where(Y.index != Y.index[80], "perhaps")
+    assert (labels != Y).sum() == 1
     assert not replay(record, NICE(Scorecard(), random_state=7).fit(X, labels)).is_same
     without_age = NICE(lambda X: Scorecard().predict_proba(X.assign(age=30)), classes=Scorecard.classes_)
     again = replay(record, without_age.fit(X.drop(columns="age"), Y))

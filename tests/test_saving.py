@@ -25,7 +25,7 @@ from nicecf.testing import Scorecard, applicants, assert_same
 from test_tables import COLUMNS, flag, with_flag
 
 X, Y = applicants()
-ROWS, FEW = X.iloc[:25], X.iloc[:5]
+ROWS, FEW = X.iloc[:25], X.iloc[:3]
 
 
 def saved(nice, folder, name="some.nice"):
@@ -221,9 +221,8 @@ def test_every_option_comes_back(name, tmp_path, monkeypatch):
     again = NICE.load(path, model=Scorecard())
     assert again._options == nice._options
     calls = [
-        {}, {"target_class": ["no", "yes"]}, {"target_class": Y.iloc[:5].to_numpy()},
-        {"constraints": Constraints(immutable=["age", "income", "home"], max_changes=1)},
         {"n_counterfactuals": 3} if nice.search == "thorough" else {},
+        {"target_class": Y.iloc[:3].to_numpy(), "constraints": Constraints(immutable=["age", "income"], max_changes=1)},
     ]  # fmt: skip
     for call in calls:
         assert_same_to_the_bit(nice.explain(FEW, **call), again.explain(FEW, **call))
@@ -272,6 +271,8 @@ def test_other_functions_than_those_of_fit_are_refused(tmp_path):
     with pytest.raises(ModelError, match=r"decision is not what .*: of \d+ training rows it decides \d+ otherwise"):
         NICE.load(path, model=Scorecard(), decision=lambda p: np.full(len(p), "yes", dtype=object))
     path = saved(NICE(Scorecard(), robust_to=[Scorecard()]).fit(X, Y), tmp_path)
+    with pytest.raises(OptionError, match="robust_to must be a list of models, got Scorecard"):
+        NICE.load(path, model=Scorecard(), robust_to=Scorecard())
     with pytest.raises(OptionError, match="was saved with 1 models in robust_to; got 2"):
         NICE.load(path, model=Scorecard(), robust_to=[Scorecard(), Scorecard()])
     with pytest.raises(ModelError, match="model 1 of robust_to .* its classes are 0, 1, then they were 'no'"):
@@ -553,7 +554,14 @@ LIES = {
     "a missing word": (said(lambda m: m.pop("scales")), r"do not fit \(KeyError: 'scales'\)"),
     "fewer scales": (said(lambda m: m["scales"].pop()), "5 numbers are where 6 should be"),
     "fewer classes": (said(lambda m: m["n_decided"].pop()), "its donors are not those of its classes"),
-    "an unknown option": (said(lambda m: m["options"].update(constraints={"imutable": ["age"]})), "do not fit"),
+    "an option of tomorrow": (said(lambda m: m["options"].update(speed=1)), "the option 'speed', which this nicecf does"),
+    "an option that cannot be": (said(lambda m: m["options"].update(scale="feet")), "option that cannot be. scale='feet'"),
+    "a model more": (said(lambda m: m.update(n_robust_to=1)), "the rules of its models are not known"),
+    "no features": (said(lambda m: m["models"].update(features=[{}])), "the features of its models are not known"),
+    "an unknown function": (said(lambda m: m["functions"].append("model")), "its functions or fingerprints are not kno"),
+    "one class": (said(lambda m: m["models"].update(classes=["no"] * 3)), "what its models say is not known"),
+    "options in no words": (said(lambda m: m.update(described=[])), "its options are not described"),
+    "an unknown rule": (said(lambda m: m["options"].update(constraints={"imutable": ["age"]})), "do not fit"),
 }  # fmt: skip
 
 

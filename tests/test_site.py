@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -134,15 +135,25 @@ def test_a_file_that_is_no_fragment_ends_the_build(hooks, tmp_path, name):
         hooks.changelog(tmp_path)
 
 
-def test_the_list_of_files_is_what_their_docstrings_say(monkeypatch):
+def test_the_list_of_files_is_complete_and_what_their_docstrings_say(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    listed = importlib.import_module("layout")
-    assert listed.shown() == listed.layout(), "run: python docs/layout.py"
+    layout = importlib.import_module("layout")
+    assert layout.shown() == layout.layout(), "run: python docs/layout.py"
+    lines = layout.shown().splitlines()[2:]
+    assert len(lines) == len(list((ROOT / "src" / "nicecf").rglob("*.py")))
+    assert all(re.fullmatch(r"\| `[\w/.]+` \| \S.* \|", line) for line in lines), "a file without a docstring"
 
 
-def test_every_file_of_the_package_is_in_the_list(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    listed = importlib.import_module("layout").layout()
-    package = ROOT / "src" / "nicecf"
-    names = [path.relative_to(package).as_posix().replace("__init__.py", "") for path in package.rglob("*.py")]
-    assert [name for name in names if name and f"\n{name} " not in f"\n{listed}"] == []
+def test_citation_and_licence_are_those_of_the_package():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\nversion: {settings['version']}\nlicense: {settings['license']}\n" in citation
+    assert "\n  doi: 10.1007/s10618-023-00930-y\n" in citation
+    licence = (ROOT / "LICENSE").read_text("utf-8")
+    assert re.search(r"Apache License\s+Version 2\.0, January 2004", licence)
+    assert "END OF TERMS AND CONDITIONS" in licence
+
+
+def test_the_list_of_decisions_is_complete():
+    page = (ROOT / "docs" / "adr" / "README.md").read_text("utf-8")
+    assert re.findall(r"\((0\d+-[^)]*)\)", page) == [path.name for path in sorted((ROOT / "docs/adr").glob("0*.md"))]

@@ -181,6 +181,9 @@ def test_groups_of_an_ordered_category_stand_in_its_order(cfs):
     sizes = pd.Categorical(["small", "large", "medium"] * 30, ["small", "medium", "large"], ordered=True)
     first = cfs.summary(sizes).groups.drop_duplicates("group")["group"].tolist()
     assert first == ["small", "medium", "large"]
+    turned = X.assign(home=X["home"].cat.reorder_categories(["rent", "own", "other"]))
+    groups = NICE(Scorecard()).fit(turned, Y).explain(turned[:30]).summary("home").groups
+    assert groups[groups["predicted"] == "yes"]["group"].tolist() == ["rent", "own", "other"]
 
 
 def test_values_of_many_kinds_are_groups_too(cfs):

@@ -231,17 +231,24 @@ def test_a_number_is_rounded_as_far_as_the_decision_and_its_probability_allow():
     assert "If a were 5.0004 instead of 1.2346," in text(4.95, 5.0001)
 
 
-def test_rounding_keeps_the_rules():
-    X, y, model = continuous("logistic")
-    name = "mean area"
-    limit = float(X[name].median()) + 1 / 3
-    rules = Constraints(ranges={name: (None, limit)}, increasing=["mean texture"])
-    cfs = NICE(model, constraints=rules).fit(X, y).explain(X[:80])
-    texts = cfs.texts()
-    assert_true(cfs, model, X[:80], texts=texts)
-    for text, found in zip(texts, cfs.found, strict=True):
-        if found and f"{name} were" in text:
-            assert float(read_back(text, X.columns)[0][name][0]) <= limit
+def test_rounding_keeps_the_rules_of_each_row():
+    X = pd.DataFrame({"a": np.append(np.random.default_rng(0).uniform(0, 4.9, 50), 5.0061234)})
+    model = lambda X: np.column_stack([X["a"] < 5, X["a"] >= 5]).astype(float)
+    nice = NICE(model, classes=["low", "high"]).fit(X, np.where(X["a"] > 5, "high", "low"))
+    limits = Constraints(ranges={"a": (None, [6.0, 5.0062, 6.0])})
+    cfs = nice.explain(X[:3], constraints=limits)
+    expected = ["If a were 5.01 ", "If a were 5.006 ", "If a were 5.01 "]
+    for rows in ([0, 1, 2], [1, 0], [2], [1]):
+        for text, at in zip(cfs[rows].texts(), rows, strict=True):
+            assert text.startswith(expected[at])
+
+
+@pytest.mark.parametrize(("trained", "given"), [("float32", "float64"), ("float64", "float32"), ("float64", "float16")])
+def test_rows_of_another_precision_than_the_training_data(trained, given):
+    X, y, model = continuous("network", trained)
+    rows = X[:40].astype(given)
+    cfs = NICE(model).fit(X, y).explain(rows)
+    assert_true(cfs, model, rows.astype("float64") if given == "float16" else rows)
 
 
 def test_a_result_without_a_model_says_all_digits():
@@ -398,17 +405,31 @@ def test_a_letter_has_no_probabilities_and_at_most_four_reasons(explained):
     assert max(lengths) > 4
 
 
-def test_a_letter_says_which_numbers_are_too_high_only_where_a_lower_one_helps():
-    X = pd.DataFrame({"a": [0.0, 3.0], "b": [5.0, 1.0]})
+def by_lookup(probabilities, columns, **options):
+    """An explainer for a table of zeros and one of ones, by the probability of "yes" for each row."""
+    X = pd.DataFrame([[0] * len(columns), [1] * len(columns)], columns=list(columns))
+    model = lambda X: np.array(
+        [[1 - p, p] for p in (probabilities[row] for row in X.itertuples(index=False, name=None))]
+    )
+    return NICE(model, classes=["no", "yes"], **options).fit(X, ["no", "yes"]).explain(X[:1])[0]
 
-    def model(X):  # the only step there is for b lowers the probability, before a raises it
-        p = 0.3 + 0.2 * (X["a"] > 1) + 0.1 * (X["a"] > 1) * (X["b"] < 2) - 0.1 * (X["b"] < 2) * (X["a"] < 1)
-        return np.column_stack([1 - p, p])
 
-    letter = NICE(model).fit(X, [0, 1]).explain(X[:1])[0].text("letter")
-    assert "a: 0 (too low)" in letter
-    assert "b: 5 (too high)" in letter
-    assert "missing" not in letter
+def test_a_letter_calls_a_number_too_low_only_where_more_of_it_helps():
+    one = by_lookup({(0, 0): 0.4, (1, 0): 0.3, (0, 1): 0.2, (1, 1): 0.9}, "ab")
+    assert [change.feature for change in one.changes] == ["a", "b"]
+    assert "1. b: 0 (too low)\n2. a: 0\n" in one.text("letter")
+
+
+def test_changes_of_one_step_share_what_it_adds():
+    at = {(0, 0, 0): 0.1, (1, 1, 0): 0.4, (0, 0, 1): 0.3, (1, 1, 1): 0.6}
+    one = by_lookup(at, "abc", constraints=Constraints(groups=[["a", "b"]]))
+    assert [(change.feature, change.step) for change in one.changes] == [("a", 1), ("b", 1), ("c", 2)]
+    assert list(read_back(one.text(), "abc")[0]) == ["c", "a", "b"]
+
+
+def test_what_differs_by_an_error_of_rounding_only_is_equal():
+    one = by_lookup({(0, 0): 0.15, (1, 0): np.nextafter(0.45, 0), (0, 1): 0.4, (1, 1): 0.75}, "ab")
+    assert list(read_back(one.text(), "ab")[0]) == ["a", "b"]
 
 
 @pytest.mark.parametrize("style", STYLES)

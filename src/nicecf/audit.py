@@ -148,8 +148,8 @@ def _made_again(record: Mapping[str, Any], nice: Any) -> tuple[Counterfactual | 
     keys, row = feature_keys(schema.names), record["row"]
     unknown, lacking = [key for key in row if key not in keys], [key for key in keys if key not in row]
     if unknown or lacking:
-        which = f"has {listed(unknown)}, which the explainer does not know" if unknown else f"lacks {listed(lacking)}"
-        return None, f"it cannot be made again: the row {which}"
+        wrong = f"has {listed(unknown)}, which the explainer does not know" if unknown else f"lacks {listed(lacking)}"
+        return None, f"it cannot be made again: the row {wrong}"
     try:
         call = {name: from_json(value) for name, value in record["call"].items()}
         asked = {name: call[name] for name in ("target_class", "time_budget")}

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from nicecf import metrics as measures
-from nicecf import notebook, words
+from nicecf import notebook, plots, words
 from nicecf._typing import Floats, Ints
 from nicecf.constraints import Relaxation
+from nicecf.plots import Picture
 from nicecf.records import records_of
 from nicecf.wording import Wording
 
@@ -138,6 +139,19 @@ class Counterfactual:
         that was pickled has no model to ask, and says all digits.
         """
         return words.texts(self._batch, style, wording)[0]
+
+    def plot(
+        self,
+        kind: Literal["changes", "walk", "pareto", "regions"] = "changes",
+        *,
+        dark: bool = False,
+        wording: Wording | None = None,
+    ) -> Picture:
+        """The explanation as a picture: see :mod:`nicecf.plots`, whose functions have the names of the kinds.
+
+        ``dark``: for a dark page. ``wording``: a :class:`nicecf.Wording` with names and units.
+        """
+        return plots.plot_one(self, kind, dark=dark, wording=wording)
 
     def __repr__(self) -> str:
         """The sentence, the changes as a table, and the note. The model is not asked: numbers may have all digits."""

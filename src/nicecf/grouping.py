@@ -137,10 +137,10 @@ def _of_numbers(values: Floats, name: str) -> Groups:
     if len(distinct) <= _MOST_VALUES:
         codes[~is_missing] = np.searchsorted(distinct, present)
         return _of_codes(codes, [_whole(value) for value in distinct.tolist()], name, in_order=True)
-    # Quartiles that are values of the column: each part has a least and a greatest value that can be told.
-    cuts = np.unique(np.quantile(present, [0.25, 0.5, 0.75], method="inverted_cdf"))
+    cuts = np.unique(np.quantile(present, [0.25, 0.5, 0.75]))
     _, parts = np.unique(np.searchsorted(cuts, present, side="left"), return_inverse=True)
     codes[~is_missing] = parts
+    # A part is called by the least and the greatest value in it: that is exact, and says to which part an end belongs.
     limits = [(present[parts == part].min(), present[parts == part].max()) for part in range(parts.max() + 1)]
     return _of_codes(codes, _intervals(limits), name, in_order=True)
 

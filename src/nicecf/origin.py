@@ -6,7 +6,7 @@ import hashlib
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from typing import Any, Protocol
 
@@ -59,7 +59,6 @@ class Origin:
 
     def about(self) -> dict[str, Any]:
         """Who made this, of what, with which versions: values that JSON holds."""
-        versions = {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
         target = self.call["target_class"]
         call = {**self.call, "target_class": "one for each row" if isinstance(target, _PerRow) else target}
         return {
@@ -67,7 +66,7 @@ class Origin:
             "options": self.options,
             "call": call,
             "fingerprints": self.fingerprints,
-            "versions": versions,
+            "versions": dict(versions()),
         }
 
     def call_of(self, line: int) -> dict[str, Any]:
@@ -84,6 +83,12 @@ class Origin:
 @dataclass(frozen=True)
 class _PerRow:
     labels: list[Any]
+
+
+@cache  # to look one up takes longer than to explain a row
+def versions() -> dict[str, str]:
+    """What is installed of what an answer may depend on."""
+    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 
 def called(target_class: Any, **options: Any) -> dict[str, Any]:

@@ -194,7 +194,7 @@ def read_outcomes(frame: pd.DataFrame, name: str) -> list[Outcome]:
     missing = [column for column in COLUMNS if column not in frame]
     if missing:
         raise FileError(
-            f"{name} holds no explanations: it has no column {listed(missing)}. Give what nicecf explain wrote (--out)."
+            f"{name} holds no explanations: it has no column {listed(missing, limit=3)}. Give what nicecf explain wrote (--out)."
         )
     lines = frame[list(COLUMNS)].astype(object).to_dict("records")
     outcomes = []

@@ -6,19 +6,20 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 import pandas as pd
 
 from nicecf import metrics as measures
-from nicecf import notebook, words
+from nicecf import notebook, plots, words
 from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.counterfactual import Counterfactual, picked
 from nicecf.distance import Heom
 from nicecf.exceptions import OptionError
 from nicecf.long_tables import Front, Steps
 from nicecf.origin import Origin
+from nicecf.plots import Picture
 from nicecf.records import records_of
 from nicecf.report import report_html, write_report
 from nicecf.schema import Schema, differs
@@ -266,6 +267,15 @@ class Counterfactuals:
         counts once: of several counterfactuals, the first.
         """
         return summary_of(self, by)
+
+    def plot(
+        self, kind: Literal["frequencies"] = "frequencies", *, dark: bool = False, wording: Wording | None = None
+    ) -> Picture:
+        """All explanations in one picture: see :func:`nicecf.plots.frequencies`.
+
+        ``dark``: for a dark page. ``wording``: a :class:`nicecf.Wording` with names of features and classes.
+        """
+        return plots.plot_many(self, kind, dark=dark, wording=wording)
 
     def to_html(
         self, path: str | os.PathLike[str] | None = None, *, title: str | None = None, wording: Wording | None = None

@@ -82,8 +82,8 @@ def digits(value: float, dtype: Dtype = _FLOAT64) -> str:
 class _Number:
     """A number that changes; NaN if missing.
 
-    ``decimals``: with how many its column is written; ``is_exact``: whether no training value has more. ``given`` and
-    ``trained``: the dtypes of the column, in the rows explained and in training.
+    ``decimals``: with how many its column is written; ``is_exact``: whether no training value has more. ``given``: the
+    dtype of the column in the rows explained.
     """
 
     feature: int
@@ -92,7 +92,6 @@ class _Number:
     decimals: int
     is_exact: bool
     given: Dtype
-    trained: Dtype
 
     @cached_property
     def is_long(self) -> bool:
@@ -114,7 +113,7 @@ class _Number:
             for places in range(start, self.decimals + _MOST_LEVELS + 1):
                 pair = Written(self._before_at(places), self._after_at(places))
                 value = self._taken(pair.after)
-                if value is not None and self._reads_well(pair, value):
+                if self._reads_well(pair, value):
                     return pair, value
         return self._in_full(), self.after
 
@@ -138,12 +137,11 @@ class _Number:
             places = max(places, min(own, self.decimals + _MORE_OF_THE_ROW))
         return _fixed(self.before, places, self.given)
 
-    def _taken(self, after: str | None) -> float | None:
-        """The value that a text puts into the row; None if the model would see another one."""
+    def _taken(self, after: str | None) -> float:
+        """The value that a text puts into the row."""
         if after is None:
             return np.nan
-        value = _held(float(after), self._read_as)
-        return value if _held(value, self.trained) == value else None
+        return _held(float(after), self._read_as)
 
     def _reads_well(self, pair: Written, value: float) -> bool:
         if pair.before is None or pair.after is None:
@@ -168,17 +166,15 @@ def _numbers(cfs: Any) -> list[_Number | None]:
     numbers: list[_Number | None] = [None] * len(features)
     for j, position in enumerate(schema.positions(cfs._X)):
         here = np.flatnonzero(features == j)
-        column = schema.columns[j]
-        if column.is_categorical or not len(here):
+        if schema.columns[j].is_categorical or not len(here):
             continue
-        trained = container.number_dtype(column.prototype)
         given = container.number_dtype(container.column(cfs._X, position))
         if given.kind == "b":  # yes or no
             continue
         decimals, is_exact = profile.columns[j].decimals, profile.columns[j].is_exact
         before, after = cfs._rows[lines[here], j].tolist(), cfs._values[lines[here], j].tolist()
         for at, old, new in zip(here.tolist(), before, after, strict=True):
-            numbers[at] = _Number(j, old, new, decimals, is_exact, given, trained)
+            numbers[at] = _Number(j, old, new, decimals, is_exact, given)
     return numbers
 
 

@@ -189,7 +189,7 @@ def _most_frequent(moves: pd.DataFrame, place: Ints, n_places: int) -> dict[str,
 
 def _parts(lines: Lines, cell: Ints, n_cells: int, distance: Heom, total: Floats) -> Floats:
     """The part of each feature in the distance, averaged over the rows of a cell that change: (cells, features)."""
-    is_moving = lines.found & (total > 0)
+    is_moving = total > 0
     cell, rows, values, total = cell[is_moving], lines.rows[is_moving], lines.values[is_moving], total[is_moving]
     moving = np.bincount(cell, minlength=n_cells)
     sums = [

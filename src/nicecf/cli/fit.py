@@ -122,7 +122,7 @@ def _split(table: pd.DataFrame, options: argparse.Namespace) -> tuple[pd.DataFra
             if name not in table:
                 raise FileError(
                     f"{options.train} has no column {name!r}, which {option} names; its columns are "
-                    f"{listed(table.columns, limit=30)}.{did_you_mean(name, table.columns)}"
+                    f"{listed(table.columns)}.{did_you_mean(name, table.columns)}"
                 )
     if options.label in options.ignore:
         raise FileError(f"{options.label!r} is the label; it cannot be ignored as well.")

@@ -33,37 +33,40 @@ def add(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     import nicecf
     from nicecf.exceptions import NicecfError
+    from nicecf.progress import reporting
 
     records = _read(options.records)
     explainers: dict[str, NICE] = {}
-    n_same = n_shown = 0
+    different: list[tuple[Any, tuple[str, ...]]] = []
     notes: dict[str, None] = {}
-    for number, record in enumerate(records, 1):
-        path, model = _files_of(record, number, options)
-        if path not in explainers:
-            explainers[path] = common.load_explainer(path, options, named=model)[0]
-        try:
-            again = nicecf.replay(record, explainers[path])
-        except NicecfError as error:
-            raise type(error)(f"{options.records}, record {number}: {error}") from error
-        notes.update(dict.fromkeys(again.notes))
-        n_same += again.is_same
-        if not again.is_same and n_shown < _MOST_SHOWN:
-            n_shown += 1
-            points = "\n".join(f"  - {line}" for line in again.differences)
-            print(f"row {record.get('label')} is different:\n{points}")
-    return _conclude(len(records), n_same, n_shown, list(notes))
+    with reporting(common.progress("records"), len(records), verb="replaying", unit="records") as report:
+        for number, record in enumerate(records, 1):
+            path, model = _files_of(record, number, options)
+            if path not in explainers:
+                explainers[path] = common.load_explainer(path, options, named=model)[0]
+            try:
+                again = nicecf.replay(record, explainers[path])
+            except NicecfError as error:
+                raise type(error)(f"{options.records}, record {number}: {error}") from error
+            notes.update(dict.fromkeys(again.notes))
+            if not again.is_same:
+                different.append((record.get("label"), again.differences))
+            report(number)
+    return _conclude(len(records), different, list(notes))
 
 
-def _conclude(count: int, n_same: int, n_shown: int, notes: list[str]) -> int:
-    if count - n_same > n_shown:
-        print(f"... and {count - n_same - n_shown:,} more are different")
+def _conclude(count: int, different: list[tuple[Any, tuple[str, ...]]], notes: list[str]) -> int:
+    """Say what is different, and return the exit code."""
+    for label, differences in different[:_MOST_SHOWN]:
+        print(f"row {label} is different:", *(f"  - {line}" for line in differences), sep="\n")
+    if len(different) > _MOST_SHOWN:
+        print(f"... and {len(different) - _MOST_SHOWN:,} more are different")
     if notes:
         print("worth knowing:", *(f"  - {note}" for note in notes), sep="\n")
-    if n_same == count:
+    if not different:
         print(f"{'The record is' if count == 1 else f'All {count:,} records are'} the same.")
         return DONE
-    print(f"{n_same:,} of {common.counted(count, 'record')} the same, {count - n_same:,} different.")
+    print(f"{count - len(different):,} of {common.counted(count, 'record')} the same, {len(different):,} different.")
     return INCOMPLETE
 
 

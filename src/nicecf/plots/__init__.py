@@ -8,10 +8,11 @@ is drawn is in ``draw``. Neither pyplot nor the settings of matplotlib are used 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from nicecf.options import choose
+from nicecf.plots.canvas import matplotlib
 from nicecf.plots.data.changes import changes_of
 from nicecf.plots.data.frequencies import frequencies_of
 from nicecf.plots.data.pareto import pareto_of
@@ -30,12 +31,12 @@ def variants(by_name: Mapping[str, Any], *, dark: bool = False, wording: Any | N
     ``by_name``: each explanation under the name of its column, ``{"sparsity": cfs[0], "proximity": others[0]}``. One
     line for each feature; changed cells are marked, features that nobody changes are folded where there are many.
     """
-    return _picture(variants_of(by_name, wording), dark)
+    return _picture(variants_of, by_name, wording, dark=dark)
 
 
 def walk(one: Any, *, dark: bool = False, wording: Any | None = None) -> Picture:
     """The probability of the counterfactual's class after each step of one explanation."""
-    return _picture(walk_of(one, wording), dark)
+    return _picture(walk_of, one, wording, dark=dark)
 
 
 def changes(one: Any, *, dark: bool = False, wording: Any | None = None) -> Picture:
@@ -43,7 +44,7 @@ def changes(one: Any, *, dark: bool = False, wording: Any | None = None) -> Pict
 
     The most important first: those that gain most on the way to the new decision.
     """
-    return _picture(changes_of(one, wording), dark)
+    return _picture(changes_of, one, wording, dark=dark)
 
 
 def pareto(cfs: Any, row: int = 0, *, dark: bool = False, wording: Any | None = None) -> Picture:
@@ -51,12 +52,12 @@ def pareto(cfs: Any, row: int = 0, *, dark: bool = False, wording: Any | None = 
 
     ``row``: the position of the row in the ``explain`` call, one of ``cfs.rows``. Needs ``search="thorough"``.
     """
-    return _picture(pareto_of(cfs, row, wording), dark)
+    return _picture(pareto_of, cfs, row, wording, dark=dark)
 
 
 def frequencies(cfs: Any, *, dark: bool = False, wording: Any | None = None) -> Picture:
     """How often each feature changes over many rows, by the model's decision on the row; for numbers up or down."""
-    return _picture(frequencies_of(cfs, wording), dark)
+    return _picture(frequencies_of, cfs, wording, dark=dark)
 
 
 def regions(one: Any, features: Any = None, *, dark: bool = False, wording: Any | None = None) -> Picture:
@@ -66,7 +67,7 @@ def regions(one: Any, features: Any = None, *, dark: bool = False, wording: Any 
     change, or one and the number in which the donor differs most. All others are as in the row. The model is asked
     about some 19,000 rows, in one batch.
     """
-    return _picture(regions_of(one, features, wording), dark)
+    return _picture(regions_of, one, features, wording, dark=dark)
 
 
 def plot_one(one: Any, kind: str, *, dark: bool, wording: Any | None) -> Picture:
@@ -83,5 +84,7 @@ def plot_many(cfs: Any, kind: str, *, dark: bool, wording: Any | None) -> Pictur
     return frequencies(cfs, dark=dark, wording=wording)
 
 
-def _picture(shown: Shown, dark: bool) -> Picture:
+def _picture(compute: Callable[..., Shown], *asked: Any, dark: bool) -> Picture:
+    matplotlib("matplotlib")  # before the model is asked in vain
+    shown = compute(*asked)
     return Picture(figure_of(shown, dark=dark), shown.caption.alt)

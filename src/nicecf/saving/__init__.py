@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
+from inspect import signature
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,7 +24,7 @@ from nicecf.fitted import Fitted
 from nicecf.json_values import NotHeld, from_json, to_json
 from nicecf.method import Witnesses
 from nicecf.neighbors import DonorIndex
-from nicecf.origin import described
+from nicecf.origin import described, versions
 from nicecf.privacy import Privacy
 from nicecf.profile import Profile
 from nicecf.rewards import needs_plausibility
@@ -62,13 +62,13 @@ def save(nice: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | 
     """
     _check_path(path)
     manifest, members = taken_apart(nice)
-    archive.write(path, {**manifest, "notes": dict(notes or {})}, members, by=version("nicecf"))
+    archive.write(path, {**manifest, "notes": dict(notes or {})}, members, by=versions()["nicecf"])
 
 
 def notes(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What was noted in a saved explainer; FileError for a file that is not, to the last bit, what was saved."""
     _check_path(path)
-    noted = archive.read(path, by=version("nicecf"))[0].get("notes")
+    noted = archive.read(path, by=versions()["nicecf"])[0].get("notes")
     return noted if isinstance(noted, dict) else {}
 
 
@@ -81,9 +81,13 @@ def load(
     the one said that it was saved with; OptionError for a function that is missing, or too many.
     """
     _check_path(path)
-    manifest, members = archive.read(path, by=version("nicecf"))
+    manifest, members = archive.read(path, by=versions()["nicecf"])
     try:
         parts, options = _put_together(manifest, members)
+        _check_models(manifest)
+        nothing = [name for name in options if name not in signature(make).parameters]
+        if nothing:
+            raise Damaged(f"it has the option {listed(nothing)}, which this nicecf does not know")
     except (FileError, ImportError):
         raise
     except Damaged as error:
@@ -95,11 +99,14 @@ def load(
         ) from error
     _check_functions(path, functions, manifest["functions"], manifest["n_robust_to"])
     options |= {name: functions[name] for name in manifest["functions"]}
-    nice = make(model, **options)
-    fitted = _fitted(nice, parts, manifest)
-    nice._keep(fitted)
+    try:
+        nice = make(model, **options)
+    except OptionError as error:  # the functions are, so that it is an option of the file
+        raise FileError(f"{path} is damaged: it has an option that cannot be. {error}") from error
+    nice._keep(_fitted(nice, parts, manifest))
     named = described(nice.get_params(deep=False))
-    nice._options = {**manifest["described"], **{name: named[name] for name in ("model", *manifest["functions"])}}
+    as_given = {name: named[name] for name in ("model", *manifest["functions"])}
+    nice._options = {**from_json(manifest["described"]), **as_given}
     return nice
 
 
@@ -121,7 +128,7 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
     weights = fitted.distance.weights
     manifest = {
         "options": _options_to_json(options, functions, fitted),
-        "described": nice._options,
+        "described": to_json(nice._options),
         "functions": functions,
         "n_robust_to": len(options["robust_to"]),
         "models": models_to_json([options["model"], *options["robust_to"]], fitted),
@@ -184,12 +191,26 @@ def _put_together(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> 
     )
     if parts.n_decided.shape != (n_classes,) or len(parts.index.leaves) not in (n_classes, 2 * n_classes):
         raise Damaged("its donors are not those of its classes")
-    if read.read != set(members):
-        raise Damaged(f"nothing is said of {listed(sorted(set(members) - read.read))}")
+    if read.names != set(members):
+        raise Damaged(f"nothing is said of {listed(sorted(set(members) - read.names))}")
     options = {name: from_json(value) for name, value in manifest["options"].items()}
     if options["constraints"] is not None:
         options["constraints"] = Constraints(**options["constraints"])
     return parts, options
+
+
+def _check_models(manifest: Mapping[str, Any]) -> None:
+    """Damaged unless as much is said of the models as is read of it."""
+    said, n_models = manifest["models"], 1 + manifest["n_robust_to"]
+    for name, keys in (("rules", {"cutoffs", "by_function", "by_predict"}), ("features", {"names", "n"})):
+        if [set(one) for one in said[name]] != [keys] * n_models:
+            raise Damaged(f"the {name} of its models are not known")
+    if not set(manifest["functions"]) <= set(FUNCTIONS) or set(manifest["fingerprints"]) != {"model", "training"}:
+        raise Damaged("its functions or fingerprints are not known")
+    if not isinstance(from_json(manifest["described"]), dict) or manifest["options"]["robust_to"]:
+        raise Damaged("its options are not described")
+    if len(set(from_json(said["classes"]))) < 2 or not isinstance(manifest["plausibility"], (list, type(None))):
+        raise Damaged("what its models say is not known")
 
 
 def _fitted(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> Fitted:
@@ -266,7 +287,9 @@ def _is_function(name: str, value: Any) -> bool:
 def _check_functions(path: Any, given: Mapping[str, Any], wanted: list[str], n_models: int) -> None:
     """OptionError unless exactly those are given that the saved explainer had."""
     for name, value in given.items():
-        is_given = len(value) > 0 if name == "robust_to" and isinstance(value, (list, tuple)) else value is not None
+        if name == "robust_to" and not isinstance(value, (list, tuple)):
+            raise OptionError(f"robust_to must be a list of models, got {type(value).__name__}.")
+        is_given = len(value) > 0 if name == "robust_to" else value is not None
         if name in wanted and not is_given:
             what = f"{n_models} models" if name == "robust_to" else "a function"
             raise OptionError(

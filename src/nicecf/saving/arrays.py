@@ -24,12 +24,12 @@ class Reader:
 
     def __init__(self, members: Mapping[str, bytes]) -> None:
         self._members = members
-        self.read = {"training.arrow"}
+        self.names = {"training.arrow"}  # of all members that were asked for
 
     def __call__(self, name: str, dtype: Any, shape: Sequence[int | None]) -> Any:
         """The array; None in the shape is any length. Damaged if it is of another kind."""
         name = f"{name}.npy"
-        self.read.add(name)
+        self.names.add(name)
         held = self._members[name]
         file = io.BytesIO(held)
         if np.lib.format.read_magic(file) != (1, 0):

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from nicecf._extras import require
 from nicecf._typing import Floats
 from nicecf.exceptions import FileError, NicecfError, plain
 from nicecf.json_values import NotHeld, from_json, to_json
@@ -133,7 +132,7 @@ def _same_header(one: Any, other: Any) -> bool:
 
 def table_to_arrow(values: Floats, schema: Schema) -> bytes:
     """Encoded rows as an Arrow file: numbers in the dtype of their column, categories as what they are."""
-    pa, ipc = arrow(), _ipc()
+    pa, ipc = arrow(), arrow(".ipc")
     sink = pa.BufferOutputStream()
     forms = _forms(schema)
     columns = [form.checked(values[:, j]) for j, form in enumerate(forms)]
@@ -147,7 +146,7 @@ def table_to_arrow(values: Floats, schema: Schema) -> bytes:
 def table_from_arrow(held: bytes, schema: Schema, n_rows: int) -> Floats:
     """The encoded rows again; Damaged if the file does not have the columns that the schema names."""
     pa, forms = arrow(), _forms(schema)
-    with _ipc().open_file(pa.BufferReader(held)) as reader:
+    with arrow(".ipc").open_file(pa.BufferReader(held)) as reader:
         expected = pa.schema([(form.name, form.type) for form in forms])
         if not reader.schema.equals(expected):
             raise Damaged("its table does not have the columns that its manifest names")
@@ -203,7 +202,7 @@ class _Form:
                 raise Damaged(f"the column {self.name!r} of its table has other categories than its manifest names")
             codes = cells.indices
         else:
-            codes = _compute().index_in(cells, value_set=self.levels)
+            codes = arrow(".compute").index_in(cells, value_set=self.levels)
             if codes.null_count != cells.null_count:
                 raise Damaged(f"the column {self.name!r} of its table has a category that its manifest does not name")
         return codes.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.float64)
@@ -244,11 +243,3 @@ def _form_of_categories(name: str, column: Column) -> _Form:
     except UnicodeEncodeError:
         raise FileError(f"column {column.name!r} cannot be saved: a category of it is no valid text.") from None
     return _Form(name, pa.dictionary(pa.from_numpy_dtype(dtype), pa.string()), True, texts, dtype)
-
-
-def _ipc() -> Any:
-    return require("pyarrow.ipc", extra="files", needed_by="an explainer in a file")
-
-
-def _compute() -> Any:
-    return require("pyarrow.compute", extra="files", needed_by="an explainer in a file")

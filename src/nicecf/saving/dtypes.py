@@ -28,9 +28,9 @@ _POLARS = {
 }
 
 
-def arrow() -> Any:
-    """The package pyarrow."""
-    return require("pyarrow", extra="files", needed_by="an explainer in a file")
+def arrow(part: str = "") -> Any:
+    """The package pyarrow, or a part of it, such as ".ipc"."""
+    return require(f"pyarrow{part}", extra="files", needed_by="an explainer in a file")
 
 
 def prototype_to_json(cells: Cells, container: str) -> Any:
@@ -115,7 +115,7 @@ def _pandas_from_json(said: Any, levels: Sequence[Any]) -> Any:
         return pd.CategoricalDtype(categories, ordered=said["ordered"])
     if "arrow" in said:
         held = arrow().py_buffer(b64decode(said["schema"]))
-        return pd.ArrowDtype(require("pyarrow.ipc", extra="files", needed_by="an explainer in a file").read_schema(held)[0].type)
+        return pd.ArrowDtype(arrow(".ipc").read_schema(held)[0].type)
     if said["missing"] == "NA":
         return pd.StringDtype(said["string"])
     try:

@@ -49,7 +49,9 @@ def measured(fitted: Fitted) -> list[float] | None:
 def check_measured(fitted: Fitted, then: Sequence[float] | None) -> None:
     """ModelError unless the plausibility that was given says the same."""
     now = measured(fitted)
-    if now is not None and not np.allclose(now, then or [], rtol=_SAME_MEASURE, atol=1e-9):
+    if now is None:
+        return
+    if then is None or len(then) != len(now) or not np.allclose(now, then, rtol=_SAME_MEASURE, atol=1e-9):
         raise ModelError(
             "plausibility is not the function that the explainer was saved with: its errors of training rows are "
             "others. Pass the same function, or fit again."

@@ -223,7 +223,7 @@ class Thorough:
                 f"beam and local search: for {search.n_large} of {n_donors} donors there are too many hybrids to look "
                 "at every one"
             )
-        if n_found < self.n_wanted:
+        if 0 < n_found < self.n_wanted:
             notes.append(
                 f"{n_found} of {self.n_wanted} counterfactuals: no more that change unlike features were found"
             )

@@ -55,8 +55,7 @@ def read(path: Path, *, format: Format | None = None, text: Collection[str] = ()
     for name in text:
         if name not in names:
             raise OptionError(
-                f"text names {name!r}, but {table.name} has the columns {listed(names, limit=30)}."
-                f"{did_you_mean(name, names)}"
+                f"text names {name!r}, but {table.name} has the columns {listed(names)}.{did_you_mean(name, names)}"
             )
         if pd.api.types.is_numeric_dtype(table.frame[name].dtype):
             raise OptionError(f"text names {name!r}, but {table.name} knows its own types, and has numbers there.")
@@ -93,7 +92,7 @@ def _read(path: Path, format: Format | None, *, guess: bool, text: Collection[st
 
 def write(frame: pd.DataFrame, path: Path, *, format: Format | None = None) -> None:
     """Write the columns of a frame, without its index, in one step: the file is there as a whole or not at all."""
-    kind, is_zipped = _kind(path, format)
+    kind, is_zipped = _kind(path, format, to_write=True)
     if kind in _SEPARATORS:
         content = separated.written(frame, _SEPARATORS[kind])
     elif kind == "jsonl":
@@ -113,7 +112,7 @@ def write(frame: pd.DataFrame, path: Path, *, format: Format | None = None) -> N
 
 def check_format(path: Path, format: Format | None = None) -> None:
     """FileError unless a table can be kept under that name: to be said before long work."""
-    kind, _ = _kind(path, format)
+    kind, _ = _kind(path, format, to_write=True)
     if kind in ("parquet", "arrow"):
         arrow.pyarrow(_name(path, "standard output"))
 
@@ -122,7 +121,7 @@ def _name(path: Path, standard: str) -> str:
     return standard if os.fspath(path) == _STANDARD else os.fspath(path)
 
 
-def _kind(path: Path, format: Format | None) -> tuple[Format, bool]:
+def _kind(path: Path, format: Format | None, *, to_write: bool = False) -> tuple[Format, bool]:
     """The format, by its name or by the ending of the file, and whether the ending says that it is zipped."""
     if format is not None and format not in FORMATS:
         raise OptionError(
@@ -138,7 +137,7 @@ def _kind(path: Path, format: Format | None) -> tuple[Format, bool]:
     if kind is None or (is_zipped and kind in ("parquet", "arrow")):
         raise FileError(
             f"{given} is no table that can be used: its name must end in {', '.join(_BY_ENDING)} or, zipped, "
-            f"in .csv.gz, .tsv.gz or .jsonl.gz.{_advice(ending)}"
+            f"in .csv.gz, .tsv.gz or .jsonl.gz.{' Give it such a name.' if to_write else _advice(ending)}"
         )
     return kind, is_zipped
 

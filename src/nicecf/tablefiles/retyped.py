@@ -211,7 +211,7 @@ def _check_columns(table: FileTable, needed: list[str], ignore: Collection[str],
         if unknown:
             raise FileError(
                 f"{table.name} has no column {listed(unknown)}, which {option} names; its columns are "
-                f"{listed(present, limit=30)}.{did_you_mean(unknown[0], present)}"
+                f"{listed(present)}.{did_you_mean(unknown[0], present)}"
             )
         wanted = [name for name in names if name in needed]
         if wanted and option == "ignore":
@@ -221,7 +221,7 @@ def _check_columns(table: FileTable, needed: list[str], ignore: Collection[str],
         close = did_you_mean(missing[0], [name for name in present if name not in needed])
         raise FileError(
             f"{table.name} has no column {listed(missing)}, which the explainer needs; its columns are "
-            f"{listed(present, limit=30)}.{close.replace('Did you mean', 'Is it')}"
+            f"{listed(present)}.{close.replace('Did you mean', 'Is it')}"
         )
     known = {*needed, *ignore, id}
     extra = [name for name in present if name not in known]

@@ -73,9 +73,10 @@ class Changes:
 def changes_of(one: Any, wording: Any | None = None) -> Changes | Message:
     """A panel for each change; those beyond the eighth are named in a note."""
     this = Explanation.of(one, wording, who="changes()")
-    title = f"What would make it {this.target} instead of {this.decided}" if this.found else "What would have to change"
+    title = "What would have to change"
     if this.nothing:
         return Message(Caption(title, f"The model says {this.now}.", (), f"{title}. {this.nothing}"), this.nothing)
+    title = f"What would make it {this.target} instead of {this.decided}"
     features = this.by_importance()
     steps = [this.step(j) for j in features]
     rest = steps[_MOST_CHANGES:]

@@ -75,7 +75,7 @@ def frequencies_of(cfs: Any, wording: Any | None = None) -> Frequencies | Messag
         np.where(np.isnan(batch._values), 0.0, batch._values),
     )
     is_number = ~batch._schema.is_categorical & ~np.isnan(batch._rows) & ~np.isnan(batch._values)
-    up, down = changed & is_number & (values > rows), changed & is_number & (values < rows)
+    up, down = changed & is_number & (values < rows), changed & is_number & (values < rows)
     decided, counts = np.unique(batch._decided[batch.found], return_counts=True)
     largest = np.sort(np.argsort(-counts, kind="stable")[:_MOST_CLASSES])
     groups = [(int(decided[i]), batch.found & (batch._decided == decided[i])) for i in largest]

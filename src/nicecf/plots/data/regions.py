@@ -19,6 +19,7 @@ Kind: TypeAlias = Literal["row", "donor", "counterfactual"]
 _ACROSS, _UP = 160, 120
 _MOST_LEVELS = 12
 _FINER = 4
+_NEARLY_ALL = 0.8
 # The window is at most so many times as wide as what the marks span: a small change is still seen.
 _WIDEST = 14.0
 
@@ -96,9 +97,10 @@ def regions_of(one: Any, features: Any = None, wording: Any | None = None) -> Re
     probability = probabilities[np.arange(len(decided)), decided]
     shape = (len(y_codes), len(x_codes))
     map_decided, map_probability = decided[: len(places)].reshape(shape), probability[: len(places)].reshape(shape)
-    if x.levels is None and y.levels is None and _is_smooth(decided, probabilities):
+    everywhere = probabilities[: len(places)].reshape(*shape, -1)
+    if x.levels is None and y.levels is None and _is_smooth(map_decided, everywhere):
         x, y = _finer_axis(x), _finer_axis(y)
-        map_decided, map_probability = _finer(probabilities[: len(places)].reshape(*shape, -1))
+        map_decided, map_probability = _finer(everywhere)
     classes = tuple(map(this.spelling.label, range(len(this.batch.classes))))
     said = [f"{classes[c]} ({this.spelling.percent(p)})" for c, p in zip(decided, probability, strict=True)][
         len(places) :
@@ -109,7 +111,7 @@ def regions_of(one: Any, features: Any = None, wording: Any | None = None) -> Re
     )
     title = f"What the model says as {x.name} and {y.name} vary"
     return Regions(
-        Caption(title, "All other features as in the row", _notes(this, across, up), f"{title}. {_sentences(marks)}"),
+        Caption(title, _subtitle(this), _notes(this, across, up), f"{title}. {_sentences(marks)}"),
         x,
         y,
         classes,
@@ -124,8 +126,9 @@ def regions_of(one: Any, features: Any = None, wording: Any | None = None) -> Re
 
 def _is_smooth(decided: Ints, probabilities: Floats) -> bool:
     """Whether the highest probability decides, and changes from place to place: then it is known between them too."""
-    by_highest = np.array_equal(decided, probabilities.argmax(axis=1))
-    return by_highest and len(np.unique(probabilities[:, 0])) > 0.8 * len(probabilities)
+    changes = [np.diff(probabilities[..., 0], axis=axis) != 0 for axis in (0, 1)]
+    is_changing = all(change.size and change.mean() > _NEARLY_ALL for change in changes)
+    return is_changing and np.array_equal(decided, probabilities.argmax(axis=2))
 
 
 def _finer_axis(axis: Axis) -> Axis:
@@ -251,6 +254,10 @@ def _words(this: Explanation, kind: Kind, at: dict[str, str], says: str) -> tupl
     who = f"donor (training row {this.batch.donors[0]})" if kind == "donor" else kind
     named = ", ".join(f"{name} {value}" for name, value in at.items())
     return f"{who}: {named}: {says}", f"{who}: {', '.join(at.values())}: {says}"
+
+
+def _subtitle(this: Explanation) -> str:
+    return "All other features as in the row" if len(this.row) > 2 else ""
 
 
 def _notes(this: Explanation, across: int, up: int) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ class Variants:
 
 
 def variants_of(by_name: Mapping[str, Any], wording: Any | None = None) -> Variants:
-    """The table; features that more variants change come first, those that no variant changes are folded if many."""
+    """The table. Of many features, those that more variants change come first, and what nobody changes is folded."""
     if not isinstance(by_name, Mapping) or not by_name:
         raise OptionError(
             "variants() takes the explanations by their names, such as "
@@ -60,7 +60,7 @@ def variants_of(by_name: Mapping[str, Any], wording: Any | None = None) -> Varia
     order = np.argsort(-changed.sum(axis=0), kind="stable")
     n_changed = int(changed.any(axis=0).sum())
     n_features = len(order)
-    shown = order if n_features <= _FEW else order[: min(n_changed, _MOST)]
+    shown = np.arange(n_features) if n_features <= _FEW else order[: min(n_changed, _MOST)]
     n_unchanged = n_features - max(n_changed, len(shown))
     folded = [
         f"… and {more:,} more {that}"
@@ -76,7 +76,7 @@ def variants_of(by_name: Mapping[str, Any], wording: Any | None = None) -> Varia
     )
     notes = tuple(f"{name}: {one.nothing}" for name, one in zip(names, ones, strict=True) if one.nothing)
     title = "What would have to be different"
-    subtitle = f"The model says {first.now}. What a variant changes is marked ▸"
+    subtitle = f"The model says {first.now}. ▸ marks a change"
     alt = f"{title}? The model says {first.now}. " + " ".join(
         f"{name}: {one.nothing or f'{one.then} by {listed(map(one.step, one.by_importance()), 3)}.'}"
         for name, one in zip(names, ones, strict=True)

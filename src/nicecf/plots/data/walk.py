@@ -16,7 +16,10 @@ _MOST_CHANGES = 6
 
 @dataclass(frozen=True)
 class Stop:
-    """Where the walk is after a step, with the changes of it and how many more there are; the row is number 0."""
+    """Where the walk is after a step, with its changes and how many more there are; the row is number 0.
+
+    ``decision`` is named where it is another than at the stop before; ``is_there``: it is the target.
+    """
 
     number: int
     changes: tuple[Step, ...]
@@ -25,6 +28,7 @@ class Stop:
     chance: str
     rival: float
     decision: str | None
+    is_there: bool
 
 
 @dataclass(frozen=True)
@@ -46,11 +50,12 @@ class Walk:
 
 
 def walk_of(one: Any, wording: Any | None = None) -> Walk | Message:
-    """The stops of a walk. ``decision`` is named where it is another than at the stop before."""
+    """The stops of a walk, the row first; beyond thirty steps those in the middle are left out."""
     this = Explanation.of(one, wording, who="walk()")
-    title = f"The way to {this.target}" if this.found else "The way to another decision"
+    title = "The way to another decision"
     if this.nothing:
         return Message(Caption(title, f"The model says {this.now}.", (), f"{title}. {this.nothing}"), this.nothing)
+    title = f"The way to {this.target}"
     batch = this.batch
     steps, target, own = batch._steps, batch._decided_after[0], batch._decided[0]
     numbers = np.unique(steps.step)
@@ -58,19 +63,19 @@ def walk_of(one: Any, wording: Any | None = None) -> Walk | Message:
         [batch._before[:1], *(steps.reached[np.flatnonzero(steps.step == n)[:1]] for n in numbers)]
     )
     decided = _decided(batch, reached)
-    stops = [_stop(this, 0, (), reached[0], this.decided)]
+    stops = [_stop(this, 0, (), reached[0], this.decided, is_there=False)]
     for i, number in enumerate(numbers, start=1):
         here = steps.feature[steps.step == number]
         changes = tuple(this.step(j) for j in this.by_importance() if j in here)
         is_new = decided[i] != decided[i - 1]
         decision = this.spelling.label(decided[i]) if is_new else None
-        stops.append(_stop(this, i, changes, reached[i], decision))
+        stops.append(_stop(this, i, changes, reached[i], decision, is_there=decided[i] == int(target)))
     head = _MOST_STEPS // 2
     folded = max(len(stops) - 1 - _MOST_STEPS, 0)
     shown = stops[: head + 1] + stops[head + 1 + folded :] if folded else stops
     threshold = _threshold(batch)
     alt = (
-        f"{title}: the probability rises from {stops[0].chance} to {stops[-1].chance} in "
+        f"{title}: the probability goes from {stops[0].chance} to {stops[-1].chance} in "
         f"{counted(len(stops) - 1, 'step')}: {listed(map(this.step, this.by_importance()), 5)}."
     )
     return Walk(
@@ -90,12 +95,14 @@ def walk_of(one: Any, wording: Any | None = None) -> Walk | Message:
     )
 
 
-def _stop(this: Explanation, number: int, changes: tuple[Step, ...], reached: Floats, decision: str | None) -> Stop:
+def _stop(
+    this: Explanation, number: int, changes: tuple[Step, ...], reached: Floats, decision: str | None, *, is_there: bool
+) -> Stop:
     probability = float(reached[this.batch._decided_after[0]])
     rival = float(reached[this.batch._decided[0]])
     shown = changes if len(changes) <= _MOST_CHANGES else changes[: _MOST_CHANGES - 1]
     n_more = len(changes) - len(shown)
-    return Stop(number, shown, n_more, probability, this.spelling.percent(probability), rival, decision)
+    return Stop(number, shown, n_more, probability, this.spelling.percent(probability), rival, decision, is_there)
 
 
 def _rule(batch: Any) -> Any | None:

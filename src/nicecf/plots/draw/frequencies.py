@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LINE, _BAR = 0.27, 0.16
 _NAMES = (0.9, 2.6)
-_KEYS = (("up", "raised", None), ("down", "lowered", "//////"), ("other", "another category, or missing", None))
+_KEYS = (("up", "raised"), ("down", "lowered"), ("other", "another category, or missing"))
 _NUMBER = 0.5  # for the share behind a bar
 
 
@@ -61,26 +61,27 @@ def draw_frequencies(shown: Frequencies, look: Look) -> Figure:
 
 def _bar(sheet: Sheet, shares: Shares, scale: Scale, middle: float) -> None:
     reached = 0.0
-    for kind, _, hatch in _KEYS:
+    for kind, _ in _KEYS:
         share = getattr(shares, kind)
         if share > 0:
             x = scale.at(reached)
-            _part(sheet, kind, hatch, x, middle, scale.at(reached + share) - x)
+            _part(sheet, kind, x, middle, scale.at(reached + share) - x)
         reached += share
     color = sheet.look.ink if reached else sheet.look.pale
     sheet.text(scale.at(reached) + 0.06, middle, shares.chance, SMALL, color=color)
 
 
-def _part(sheet: Sheet, kind: str, hatch: str | None, x: float, middle: float, width: float) -> None:
+def _part(sheet: Sheet, kind: str, x: float, middle: float, width: float) -> None:
     look = sheet.look
     fill = {"up": look.after, "down": look.background, "other": look.bar}[kind]
-    sheet.box(x, middle - _BAR / 2, width, _BAR, fill, edge=look.row if hatch else None, hatch=hatch)
+    is_striped = kind == "down"
+    sheet.box(x, middle - _BAR / 2, width, _BAR, fill, edge=look.row if is_striped else None, is_striped=is_striped)
 
 
 def _legend(sheet: Sheet, shown: Frequencies) -> None:
     x, y = MARGIN, sheet.top + 0.1
-    for kind, name, hatch in _KEYS:
+    for kind, name in _KEYS:
         if any(getattr(shares, kind) for line in shown.lines for shares in line.shares):
-            _part(sheet, kind, hatch, x, y, 0.3)
+            _part(sheet, kind, x, y, 0.3)
             sheet.text(x + 0.37, y, name, SMALL)
             x += 0.37 + ruler.width(name, SMALL) + 0.3

@@ -14,7 +14,7 @@ from nicecf.plots.draw.look import Look
 from nicecf.plots.draw.ruler import SMALL
 from nicecf.plots.draw.scale import Scale, ticks
 from nicecf.plots.draw.sheet import MARGIN, Sheet
-from nicecf.plots.labels import Box, around
+from nicecf.plots.labels import Box
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,8 +55,8 @@ def _panel(
     top, bottom = sheet.top + 0.3, sheet.top + 0.3 + _HEIGHT
     span = max(values) - min(values) or max(abs(max(values)), 1e-9)
     x_scale = Scale(min(changes) - 0.6, max(changes) + 0.6, left, right)
-    y_scale = Scale(max(min(values) - 0.1 * span, min(0.0, min(values))), max(values) + 0.14 * span, bottom, top)
-    for tick in ticks(y_scale.low, y_scale.high, 6):
+    y_scale = Scale(min(values) - 0.16 * span, max(values) + 0.16 * span, bottom, top)
+    for tick in ticks(max(y_scale.low, min(0.0, *values)), y_scale.high, 6):
         y = y_scale.at(tick.value)
         sheet.line([left, right], [y, y], look.faint, 1.0, over=1)
         sheet.text(left - 0.08, y, tick.text, SMALL, color=look.pale, across="right")
@@ -77,13 +77,23 @@ def _panel(
 
 
 def _labels(sheet: Sheet, chosen: Floats, others: Floats, panel: Box) -> None:
-    """Write beside each chosen point what it is, over no other point if that can be."""
+    """Write beside each chosen point what it is, where the fewest other points are; nowhere if that is on another."""
     size = np.array([ruler.width("chosen", SMALL, bold=True) + 0.06, ruler.line_height(SMALL)])
-    sizes, bounds = np.tile(72 * size, (len(chosen), 1)), Box(*(72 * side for side in panel))
-    in_the_way = np.repeat(72 * others, 5, axis=0)  # five times: they count for little, each alone
-    for x, y in around(72 * chosen, sizes, bounds=bounds, gap=9.0, lines=in_the_way) / 72:
-        sheet.box(x - size[0] / 2, y - size[1] / 2, size[0], size[1], sheet.look.background, over=8)
+    away = size / 2 + 0.1
+    sides = away * np.array([(0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1)])
+    written = np.empty((0, 2))
+    for place in chosen:
+        centres = place + sides
+        is_outside = (centres - size / 2 < panel[:2]).any(axis=1) | (centres + size / 2 > panel[2:]).any(axis=1)
+        is_taken = (np.abs(centres[:, None] - written) < size).all(axis=2).any(axis=1)
+        n_covered = (np.abs(centres[:, None] - others) < size / 2 + 0.05).all(axis=2).sum(axis=1)
+        best = np.argmin(n_covered + 1_000 * (is_outside | is_taken))
+        if is_taken[best]:
+            continue
+        x, y = centres[best]
+        sheet.box(x - size[0] / 2, y - size[1] / 2, size[0], size[1], sheet.look.background, over=5.5)
         sheet.text(x, y, "chosen", SMALL, bold=True, across="center")
+        written = np.concatenate([written, centres[[best]]])
 
 
 def _colors(errors: Floats, look: Look) -> list[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ACROSS, _UP = 5.4, 3.9
 _STRIP = 0.38  # for how the training values are spread
 _GUTTER = 0.6  # for missing values
-_LEVELS = (0.5, 2.0)
+_LEVELS = (0.3, 2.0)
 _KEY = 0.24
 _FORMS: dict[Kind, tuple[str, float]] = {"row": ("o", 10.0), "donor": ("s", 13.0), "counterfactual": ("*", 16.0)}
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from nicecf.plots.canvas import matplotlib, new_figure
 from nicecf.plots.data.common import Caption
 from nicecf.plots.draw import ruler
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARGIN = 0.25
+_STRIPE = 0.055
 
 
 class Sheet:
@@ -127,10 +130,10 @@ class Sheet:
         color: str,
         *,
         edge: str | None = None,
-        hatch: str | None = None,
+        is_striped: bool = False,
         over: float = 2,
     ) -> None:
-        """A rectangle, from its top left corner; ``hatch`` is drawn in the colour of the edge."""
+        """A rectangle, from its top left corner; stripes have the colour of the edge."""
         self.axes.add_patch(
             matplotlib("matplotlib.patches").Rectangle(
                 (x, y),
@@ -139,11 +142,15 @@ class Sheet:
                 facecolor=color,
                 edgecolor=edge or "none",
                 linewidth=0.8 if edge else 0.0,
-                hatch=hatch,
                 antialiased=bool(edge),
                 zorder=over,
             )
         )
+        # By hand: how wide the lines of matplotlib's own hatching are is a setting.
+        if edge is not None and is_striped:
+            for right in np.arange(x + _STRIPE / 2, x + width + height, _STRIPE):
+                low, high = max(right - height, x), min(right, x + width)
+                self.line([low, high], [y + right - low, y + right - high], edge, 0.8, over=over)
 
     def mark(
         self, x: float, y: float, form: str, color: str, size: float = 7.0, *, is_open: bool = False, over: float = 6

@@ -29,21 +29,24 @@ class _Row(NamedTuple):
 
 
 def draw_walk(shown: Walk, look: Look) -> Figure:
-    """The probability goes from stop to stop; where the decision is another, the stop is filled and says so."""
+    """The probability goes from stop to stop; where the target is decided on, the stop is filled."""
     rows = _rows(shown)
     labels = _NUMBER + max(_LABELS[0], *(ruler.width(line) for row in rows for line in row.lines))
-    said = [_said(row.stop) for row in rows if row.stop]
-    right = min(max(ruler.width(words, bold=True) for words in said), 2.2)
+    stops = [row.stop for row in rows if row.stop]
+    chances = max(ruler.width(stop.chance, bold=True) for stop in stops)
+    decisions = min(max(ruler.width(name, bold=True) for name in ("decision", *_decisions(stops))), 2.0)
     legend = 0.28 if shown.rival else 0.0
     height = legend + _HEAD + sum(row.height for row in rows) + _TAIL
     left = MARGIN + labels + 0.2
-    sheet = Sheet(shown.caption, look, width=left + _CHART + 0.25 + right + MARGIN, height=height)
+    beside = left + _CHART + 0.2 + chances
+    sheet = Sheet(shown.caption, look, width=beside + 0.15 + decisions + MARGIN, height=height)
     scale = Scale(0.0, 1.0, left, left + _CHART)
     top = sheet.top + legend + _HEAD
     bottom = sheet.bottom - _TAIL
     if shown.rival:
         _legend(sheet, shown)
     _axis(sheet, scale, top, bottom)
+    sheet.text(beside + 0.15, top - 0.14, "decision", SMALL, color=look.pale)
     if shown.threshold is not None:
         _threshold(sheet, scale, shown, top, bottom)
 
@@ -55,11 +58,11 @@ def draw_walk(shown: Walk, look: Look) -> Figure:
         else:
             places.append((row.stop, middle))
             _label(sheet, row, y)
-            words, is_turn = _said(row.stop), row.stop.number > 0 and row.stop.decision is not None
-            sheet.text(
-                left + _CHART + 0.25, middle, ruler.cut(words, right, bold=is_turn), bold=is_turn,
-                color=look.after if is_turn else look.ink,
-            )  # fmt: skip
+            is_turn = row.stop.is_there and row.stop.decision is not None
+            color = look.after if is_turn else look.ink
+            sheet.text(beside, middle, row.stop.chance, bold=is_turn, color=color, across="right")
+            decision = ruler.cut(row.stop.decision or "", decisions, bold=True)
+            sheet.text(beside + 0.15, middle, decision, bold=is_turn, color=color)
         y += row.height
     if shown.rival:
         _path(sheet, [(scale.at(stop.rival), y) for stop, y in places], look.row, dashes=(3, 2))
@@ -67,8 +70,8 @@ def draw_walk(shown: Walk, look: Look) -> Figure:
             sheet.mark(scale.at(stop.rival), y, "s", look.row, 5.0, is_open=True)
     _path(sheet, [(scale.at(stop.probability), y) for stop, y in places], look.after)
     for stop, y in places:
-        is_turn = stop.number > 0 and stop.decision is not None
-        sheet.mark(scale.at(stop.probability), y, "o", look.after, 9.0 if is_turn else 7.0, is_open=not is_turn)
+        is_there = stop.is_there
+        sheet.mark(scale.at(stop.probability), y, "o", look.after, 9.0 if is_there else 7.0, is_open=not is_there)
     return sheet.figure
 
 
@@ -86,8 +89,8 @@ def _rows(shown: Walk) -> list[_Row]:
     return rows
 
 
-def _said(stop: Stop) -> str:
-    return f"{stop.chance}  {stop.decision}" if stop.decision else stop.chance
+def _decisions(stops: list[Stop]) -> list[str]:
+    return [stop.decision for stop in stops if stop.decision]
 
 
 def _label(sheet: Sheet, row: _Row, y: float) -> None:

@@ -1,0 +1,700 @@
+"""The command line: from a model file to explanations and back, and one clear line wherever something is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from nicecf import NICE, Constraints, cli, demo, saving
+from nicecf.benchmark.datasets import loan_book
+
+pytest.importorskip("pyarrow")
+
+OWN_MODULE = """
+import time
+import numpy as np
+
+def model(X):
+    p = 1 / (1 + np.exp(-(X["credit_score"].to_numpy(float) - 640) / 30))
+    return np.column_stack([p, 1 - p])
+
+def slow(X):
+    if len(X) < 500:
+        time.sleep(30)
+    return model(X)
+
+def talking(X):
+    print("asked")
+    return model(X)
+
+def broken(X):
+    raise ValueError("two\\nlines")
+
+number = 3
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A folder with tables, models and an explainer, made once."""
+    folder = tmp_path_factory.mktemp("made")
+    X, y = loan_book(700, seed=2)
+    new = X[600:].reset_index(drop=True)
+    new.insert(0, "customer", [f"c{number:03}" for number in range(100)])
+    X[:600].assign(decision=y[:600]).to_parquet(folder / "train.parquet")
+    X[:600].assign(decision=y[:600]).to_csv(folder / "train.csv", index=False)
+    new[:30].to_csv(folder / "new.csv", index=False)
+    by_kind = make_column_transformer(
+        (make_pipeline(SimpleImputer(), StandardScaler()), make_column_selector(dtype_include="number")),
+        (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number")),
+    )
+    model = make_pipeline(by_kind, LogisticRegression(max_iter=1_000)).fit(X[:600], y[:600])
+    joblib.dump(model, folder / "model.joblib")
+    (folder / "nicecf_own.py").write_text(OWN_MODULE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        fit = ["fit", "--train", "train.parquet", "--label", "decision", "--model", "model.joblib", "--trust-pickle"]
+        assert cli.main([*fit, "--out", "credit.nice"]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(made, tmp_path, monkeypatch) -> Path:
+    """A copy of that folder, as the current one."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "nicecf_own", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(here, capsys) -> Run:
+    """Run a command: the exit code, and what was printed to stdout and stderr."""
+
+    def run_command(*arguments: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = cli.main(list(arguments))
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run_command
+
+
+@pytest.fixture
+def refused(run, here) -> Callable[..., str]:
+    """Run a command that must fail: with an exit code, one line on stderr, nothing on stdout and no new file."""
+
+    def run_command(*arguments: str, code: int = 1) -> str:
+        before = sorted(here.iterdir())
+        found, out, err = run(*arguments)
+        assert (found, out) == (code, ""), err
+        assert err.startswith("nicecf: ")
+        assert err.count("\n") == 1
+        assert err.endswith("\n")
+        assert [one for one in sorted(here.iterdir()) if one.name != "__pycache__"] == before
+        return err
+
+    return run_command
+
+
+FIT = ("fit", "--train", "train.parquet", "--label", "decision", "--out", "own.nice")
+OWN = ("--model", "nicecf_own:model")
+EXPLAIN = ("explain", "credit.nice", "new.csv", "--id", "customer", "--out", "out.csv", "--trust-pickle")
+
+
+class TestHelp:
+    @pytest.mark.parametrize(
+        "command", [[], ["fit"], ["explain"], ["show"], ["replay"], ["demo"], ["benchmark", "run"]]
+    )
+    def test_help_is_printed_and_fits_a_terminal(self, run, command):
+        code, out, err = run(*command, "--help")
+        assert (code, err) == (0, "")
+        assert out.startswith("usage: nicecf")
+        assert max(map(len, out.splitlines())) <= 90
+
+    def test_help_does_not_wait_for_anything_heavy(self):
+        code = (
+            "import sys\nfrom nicecf.cli import main\ncode = main(['explain', '--help'])\n"
+            "print(code, sorted({name.partition('.')[0] for name in sys.modules} & {'numpy', 'pandas', 'sklearn', 'scipy'}))"
+        )
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert ran.stdout.splitlines()[-1] == "0 []"
+
+    @pytest.mark.parametrize("module", ["nicecf", "nicecf.cli"])
+    def test_it_runs_as_a_module_and_tells_its_version(self, module):
+        from importlib.metadata import version
+
+        ran = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
+        assert ran.stdout == f"nicecf {version('nicecf')}\n"
+
+    def test_a_command_that_is_not_known_is_one_line(self, refused):
+        assert "invalid choice: 'frobnicate'" in refused("frobnicate", code=2)
+        assert "required: command" in refused(code=2)
+        assert "required: EXPLAINER, TABLE, --out. See: nicecf explain --help" in refused("explain", code=2)
+        assert "unrecognized arguments: --immut age" in refused(*EXPLAIN, "--immut", "age", code=2)
+        assert "--n: invalid int value: 'x'" in refused(*EXPLAIN, "--n", "x", code=2)
+
+
+class TestTheWholeWay:
+    def test_from_a_skops_file_to_a_replay(self, run, here, monkeypatch):
+        pytest.importorskip("skops.io").dump(joblib.load("model.joblib"), "model.skops")
+        code, out, err = run(*FIT[:-1], "safe.nice", "--model", "model.skops", "--immutable", "region,channel")
+        assert (code, err) == (0, "")
+        assert out.startswith("safe.nice is ready.\n")
+        assert "600 rows, 23 features: 15 numbers and 8 categories" in out
+        assert "immutable region channel" in out
+        assert max(map(len, out.splitlines())) <= 80
+
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("new.csv").read_bytes())))
+        ask = ("explain", "safe.nice", "-", "--id", "customer", "--target", "approved")
+        code, out, err = run(*ask, "--out", "out.parquet", "--report", "report.html", "--records", "records.jsonl")
+        assert (code, err) == (0, "")
+        assert out.startswith("30 rows, 30 with a counterfactual; for ")
+        assert "out.parquet, report.html, records.jsonl" in out
+        assert "</html>" in Path("report.html").read_text()
+
+        table = pd.read_parquet("out.parquet")
+        X = pd.read_csv("new.csv")
+        assert table["row"].tolist() == X["customer"].tolist()
+        changed = table[table["n_changes"] > 0]
+        assert len(changed) >= 3
+        assert (changed["decision"] == "denied").all()
+        assert (table["decision_after"] == "approved").all()
+        model = joblib.load("model.joblib")
+        features = table[list(model.feature_names_in_)]
+        assert (model.predict(features.astype({"region": "category"})) == "approved").all()
+        assert (features["region"].astype(str) == X["region"]).all()
+
+        label = str(changed["row"].iloc[0])
+        code, out, _ = run("show", "out.parquet", label)
+        assert code == 0
+        assert " ".join(str(changed["text"].iloc[0]).split()) in " ".join(out.split())
+        assert f"Row {label}: denied (" in out
+        assert "P(approved)" in out
+
+        code, out, err = run("replay", "records.jsonl")
+        assert (code, out, err) == (0, "All 30 records are the same.\n", "")
+
+    def test_results_go_to_standard_output_and_talk_to_stderr(self, run):
+        run(*FIT, *OWN)
+        ask = ("explain", "own.nice", "new.csv", "--model", "nicecf_own:talking", "--id", "customer", "--out", "-")
+        code, out, err = run(*ask, "--out-format", "jsonl")
+        assert code == 0
+        lines = [json.loads(line) for line in out.splitlines()]
+        assert len(lines) == 30
+        assert all(line["found"] for line in lines)
+        assert "asked" in err  # what the model prints must not get among the results
+        assert "30 rows, 30 with a counterfactual" in err
+
+    @pytest.mark.parametrize("ending", ["csv", "tsv.gz", "jsonl", "parquet", "arrow"])
+    def test_explanations_are_shown_from_every_kind_of_file(self, run, ending):
+        code, _, _ = run(*EXPLAIN[:-2], f"out.{ending}", "--trust-pickle")
+        assert code == 0
+        code, listed, _ = run("show", f"out.{ending}")
+        assert code == 0
+        assert "30 rows, 30 with a counterfactual" in listed
+        assert "... and 20 more" in listed
+        assert max(map(len, listed.splitlines())) <= 80
+        assert run("show", f"out.{ending}", "4")[1] == run("show", f"out.{ending}", "c004")[1]
+
+    def test_the_same_rows_give_the_same_answers_from_every_kind_of_file(self, run, here):
+        new = pd.read_csv("new.csv")
+        new.to_parquet("new.parquet")
+        new.to_json("new.jsonl", orient="records", lines=True, double_precision=15)
+        answers = []
+        for name in ("new.csv", "new.parquet", "new.jsonl"):
+            assert run("explain", "credit.nice", name, "--id", "customer", "--out", "o.csv", "--trust-pickle")[0] == 0
+            answers.append(Path("o.csv").read_text())
+        assert answers[0] == answers[1] == answers[2]
+
+    def test_the_library_gives_the_same(self, run, here):
+        run(*EXPLAIN, "--immutable", "region", "--increasing", "age,savings", "--max-changes", "4")
+        X = pd.read_parquet("train.parquet")
+        y = X.pop("decision")
+        rows = pd.read_csv("new.csv").drop(columns="customer").astype(X.dtypes.to_dict())
+        rules = Constraints(immutable=["region"], increasing=["age", "savings"], max_changes=4)
+        cfs = NICE(joblib.load("model.joblib")).fit(X, y).explain(rows, constraints=rules)
+        table = pd.read_csv("out.csv")
+        assert table["found"].tolist() == cfs.found.tolist()
+        assert table["text"].tolist() == cfs.texts()
+        changes = [[one["feature"] for one in json.loads(line)] for line in table["changes"]]
+        assert [sorted(line) for line in changes] == [sorted(str(c.feature) for c in one.changes) for one in cfs]
+
+    def test_rows_without_a_counterfactual_are_told_by_the_exit_code(self, run):
+        rules = "immutable = ['credit_score', 'interest_rate']\nmax_changes = 1\n"
+        Path("rules.toml").write_text(rules)
+        code, out, _ = run(*EXPLAIN, "--rules", "rules.toml")
+        assert code == 3
+        assert "no training row gives" in " ".join(out.split())
+        table = pd.read_csv("out.csv")
+        assert not table["found"].all()
+        assert table.loc[~table["found"], "reason"].notna().all()
+        assert table.loc[~table["found"], "age"].isna().all()
+        assert "38.0" not in Path("out.csv").read_text()  # whole numbers stay whole
+        label = str(table.loc[~table["found"], "row"].iloc[0])
+        assert "no counterfactual" in run("show", "out.csv", label)[1]
+
+    def test_rules_may_be_a_sheet(self, run):
+        Path("rules.csv").write_text("feature,immutable,direction\ncredit_score,yes,\nage,,increasing\n")
+        assert run(*EXPLAIN, "--rules", "rules.csv")[0] in (0, 3)
+        assert not pd.read_csv("out.csv")["changes"].str.contains("credit_score").any()
+
+    def test_several_counterfactuals_of_a_row(self, run):
+        model = ("--model", "model.joblib", "--trust-pickle")
+        assert run(*FIT, *model, "--search", "thorough", "--seed", "1")[0] == 0
+        Path("one.csv").write_text("\n".join(Path("new.csv").read_text().splitlines()[:2]))
+        assert run("explain", "own.nice", "one.csv", *model, "--id", "customer", "--out", "o.csv", "--n", "2")[0] == 0
+        assert pd.read_csv("o.csv")["counterfactual"].tolist() == [0, 1]
+        assert "(2 of 2)" in run("show", "o.csv", "c000")[1]
+
+    def test_a_style_and_a_wording_of_ones_own(self, run):
+        Path("w.toml").write_text("[names]\ncredit_score = 'score of the bureau'\n[classes]\ndenied = 'no loan'\n")
+        run(*FIT, *OWN)
+        run(
+            "explain",
+            "own.nice",
+            "new.csv",
+            *OWN,
+            "--id",
+            "customer",
+            "--out",
+            "o.csv",
+            "--wording",
+            "w.toml",
+            "--style",
+            "bullets",
+        )
+        text = pd.read_csv("o.csv")["text"]
+        assert text.str.contains("- score of the bureau: ").all()
+        letter = run("show", "o.csv", "0", "--style", "letter", "--wording", "w.toml")[1]
+        assert letter.startswith("Reasons for the decision\n")
+        assert "score of the bureau: " in letter
+        assert "P(" not in letter
+
+    def test_feature_names_that_are_taken_get_a_prefix(self, run):
+        train = pd.DataFrame({"text": ["a", "b"] * 20, "row": range(40), "cf_row": 1.0, "label": ["n", "y"] * 20})
+        train.to_csv("t.csv", index=False)
+        Path("nicecf_own2.py").write_text(
+            "import numpy as np\ndef model(X):\n    p = (X['text'] == 'b') * 0.8 + 0.1\n    return np.column_stack([1 - p, p])\n"
+        )
+        try:
+            assert (
+                run("fit", "--train", "t.csv", "--label", "label", "--model", "nicecf_own2:model", "--out", "t.nice")[0]
+                == 0
+            )
+            code, _, err = run("explain", "t.nice", "t.csv", "--model", "nicecf_own2:model", "--out", "o.parquet")
+            assert code == 0
+            assert err == "nicecf: not used, as at fit: label.\n"
+        finally:
+            sys.modules.pop("nicecf_own2", None)
+        table = pd.read_parquet("o.parquet")
+        assert list(table.columns[-3:]) == ["cf_text", "cf_row", "cf_cf_row"]
+        assert table["cf_text"].tolist() == ["b", "a"] * 20
+
+    def test_an_explainer_of_an_array_takes_columns_by_their_place(self, run):
+        X = np.random.default_rng(0).normal(size=(60, 2))
+        model = LogisticRegression().fit(X, X[:, 0] > 0)
+        joblib.dump(model, "array.joblib")
+        NICE(model).fit(X, X[:, 0] > 0).save("array.nice")
+        pd.DataFrame({"who": ["p", "q"], "a": [1.0, -1.0], "b": [0.0, 0.5]}).to_csv("a.csv", index=False)
+        ask = ("explain", "array.nice", "a.csv", "--model", "array.joblib", "--trust-pickle", "--out", "o.csv")
+        assert run(*ask, "--ignore", "who", "--target", "True")[0] == 0
+        assert pd.read_csv("o.csv")["decision_after"].tolist() == [True, True]
+        assert "has 3 columns of features, but array.nice was fitted on an array with 2" in run(*ask)[2]
+
+
+class TestFit:
+    def test_the_model_is_remembered_with_its_checksum(self, here):
+        notes = saving.notes("credit.nice")
+        assert notes["model"]["given"] == "model.joblib"
+        assert len(notes["model"]["sha256"]) == 64
+        assert notes["label"] == "decision"
+
+    def test_options_reach_the_explainer(self, run):
+        code, _, err = run(
+            *FIT, *OWN, "--optimize", "proximity", "--decision", "denied=0.3", "--min-probability", "0.35",
+            "--no-justified", "--min-count", "2", "--no-share-donor", "--categorical", "education,region,employment,housing,is_customer,purpose,has_guarantor,channel,dependents",
+            "--classes", "approved,denied", "--seed", "7",
+        )  # fmt: skip
+        assert (code, err) == (0, "")
+        from nicecf.modelfiles import load
+
+        nice = NICE.load("own.nice", model=load("nicecf_own:model"))
+        assert nice.decision == {"denied": 0.3}
+        options = nice.get_params(deep=False)
+        expected = {
+            "optimize": "proximity",
+            "min_probability": 0.35,
+            "justified": False,
+            "min_count": 2,
+            "share_donor": False,
+            "random_state": 7,
+        }
+        assert {name: options[name] for name in expected} == expected
+        assert nice._fitted.schema.is_categorical.sum() == 9
+
+    @pytest.mark.parametrize(
+        ("given", "expected"), [("0.3", 0.3), ('{"denied": 0.25}', {"denied": 0.25}), ("predict", "predict")]
+    )
+    def test_decisions_are_given_in_several_ways(self, here, given, expected):
+        from nicecf.cli.fit import _decision
+
+        assert _decision(given, ["approved", "denied"]) == expected
+
+    def test_labels_that_are_numbers_are_named_by_their_digits(self, run):
+        train = pd.read_csv("train.csv").assign(decision=lambda X: (X["decision"] == "denied").astype(int))
+        train.to_csv("t.csv", index=False)
+        assert (
+            run("fit", "--train", "t.csv", "--label", "decision", *OWN, "--out", "t.nice", "--decision", "1=0.4")[0]
+            == 0
+        )
+        ask = ("explain", "t.nice", "new.csv", *OWN, "--id", "customer", "--out", "o.csv")
+        assert run(*ask, "--target", "0")[0] == 0
+        assert set(pd.read_csv("o.csv")["decision_after"]) == {0}
+        assert "--target names '2', which is no class of the model; choose among 0, 1" in run(*ask, "--target", "2")[2]
+
+    BAD: ClassVar = {
+        "no label": (["fit", "--train", "train.csv", *OWN, "--out", "a.nice"], 2, "--label is missing"),
+        "wrong label": ([*FIT[:4], "decison", *FIT[5:], *OWN], 1, "has no column 'decison', which --label names"),
+        "wrong file": (["fit", "--train", "trian.csv", "--label", "decision", *OWN, "--out", "a.nice"], 1, "there is no file trian.csv. Did you mean 'train.csv'?"),
+        "kind of file": (["fit", "--train", "train.xlsx", "--label", "decision", *OWN, "--out", "a.nice"], 1, "Save the sheet as CSV"),
+        "kind of model": ([*FIT, "--model", "model.h5"], 1, "'model.h5' is no model that can be used"),
+        "pickle": ([*FIT, "--model", "model.joblib"], 1, "add --trust-pickle"),
+        "no model": ([*FIT, "--model", "nope.onnx"], 1, "there is no file nope.onnx"),
+        "no object": ([*FIT, "--model", "nicecf_own:modle"], 1, "Did you mean 'model'?"),
+        "no function": ([*FIT, "--model", "nicecf_own:number"], 2, "model must be a fitted classifier"),
+        "broken model": ([*FIT, "--model", "nicecf_own:broken"], 1, "the model raised ValueError when asked for"),
+        "option": ([*FIT, *OWN, "--optimize", "sparcity"], 2, "Did you mean 'sparsity'?"),
+        "cut-off": ([*FIT, *OWN, "--decision", "high"], 2, "--decision 'high' is not known; give a cut-off such as 0.3"),
+        "class of cut-off": ([*FIT, *OWN, "--decision", "denid=0.3"], 2, "Did you mean 'denied'?"),
+        "category": ([*FIT, *OWN, "--categorical", "regoin"], 2, "Did you mean 'region'?"),
+        "text": ([*FIT, *OWN, "--text", "regoin"], 2, "Did you mean 'region'?"),
+        "ignored": ([*FIT, *OWN, "--ignore", "agee"], 1, "has no column 'agee', which --ignore names"),
+        "label ignored": ([*FIT, *OWN, "--ignore", "decision"], 1, "'decision' is the label; it cannot be ignored"),
+        "feature ignored": ([*FIT, "--model", "model.joblib", "--trust-pickle", "--ignore", "age"], 1, "has no column 'age', which the model was trained on"),
+        "over its input": ([*FIT[:-1], "train.parquet", *OWN], 2, "would write over what is read"),
+        "no folder": ([*FIT[:-1], "no/a.nice", *OWN], 1, "there is no folder no. Make it first"),
+        "no rules": ([*FIT, *OWN, "--rules", "nope.toml"], 1, "there is no file nope.toml"),
+    }  # fmt: skip
+
+    @pytest.mark.parametrize("case", BAD)
+    def test_bad_input_is_one_line(self, refused, case):
+        arguments, code, expected = self.BAD[case]
+        assert expected in refused(*arguments, code=code)
+
+    def test_a_column_that_the_model_was_not_trained_on_is_named(self, refused):
+        pd.read_parquet("train.parquet").assign(person=1).to_parquet("more.parquet")
+        message = refused("fit", "--train", "more.parquet", *FIT[3:], "--model", "model.joblib", "--trust-pickle")
+        assert "has the column 'person', which the model was not trained on. Leave it out: --ignore person" in message
+
+    def test_bad_toml_is_one_line(self, refused):
+        for text, expected in {
+            "immutable = [\n": "r.toml is not TOML: ",
+            "imutable = ['age']\n": "has the key 'imutable', which is not known",
+            "immutable = ['aeg']\n": "Did you mean 'age'?",
+        }.items():
+            Path("r.toml").write_text(text)
+            assert expected in refused(*FIT, "--model", "model.joblib", "--trust-pickle", "--rules", "r.toml", code=2)
+
+
+class TestExplain:
+    BAD: ClassVar = {
+        "extra column": ([*EXPLAIN[:3], *EXPLAIN[5:]], 1, "has the column 'customer', which fit did not see. Leave it out"),
+        "wrong id": ([*EXPLAIN[:4], "custmer", *EXPLAIN[5:]], 1, "has no column 'custmer', which id names"),
+        "id ignored": ([*EXPLAIN, "--ignore", "customer"], 2, "--id and --ignore both name 'customer'"),
+        "no table": (["explain", "credit.nice", "nope.csv", *EXPLAIN[5:]], 1, "there is no file nope.csv"),
+        "no explainer": (["explain", "crdit.nice", *EXPLAIN[2:]], 1, "there is no file crdit.nice. Did you mean 'credit.nice'?"),
+        "a table for an explainer": (["explain", "train.csv", *EXPLAIN[2:]], 1, "train.csv is no saved explainer"),
+        "an explainer for a table": (["explain", "credit.nice", "credit.nice", *EXPLAIN[5:]], 1, "That is an explainer, not a table"),
+        "pickle": ([*EXPLAIN[:-1]], 1, "model.joblib is a pickle, and loading one runs whatever code"),
+        "target": ([*EXPLAIN, "--target", "aproved"], 2, "--target names 'aproved', which is no class of the model"),
+        "immutable": ([*EXPLAIN, "--immutable", "regoin"], 2, "immutable names 'regoin', which is not a column"),
+        "max changes": ([*EXPLAIN, "--max-changes", "0"], 2, "max_changes must be a whole number of at least 1"),
+        "optimize": ([*EXPLAIN, "--optimize", "proximity"], 2, "was fitted with --optimize sparsity, and that is chosen at fit"),
+        "several": ([*EXPLAIN, "--n", "3"], 2, "n_counterfactuals"),
+        "time": ([*EXPLAIN, "--time-budget", "-1"], 2, "time_budget must be a number of seconds above 0"),
+        "style": ([*EXPLAIN, "--style", "poem"], 2, "invalid choice: 'poem'"),
+        "wording": ([*EXPLAIN, "--wording", "nope.toml"], 1, "there is no file nope.toml"),
+        "over its input": ([*EXPLAIN[:5], "--out", "new.csv", "--trust-pickle"], 2, "--out new.csv would write over what is read"),
+        "twice": ([*EXPLAIN, "--report", "out.csv"], 2, "--report and --out name the same file"),
+        "report to stdout": ([*EXPLAIN, "--report", "-"], 2, "--report needs a file"),
+        "ending": ([*EXPLAIN[:5], "--out", "out.dat", "--trust-pickle"], 1, "Give it such a name"),
+        "no folder": ([*EXPLAIN, "--records", "no/r.jsonl"], 1, "there is no folder no"),
+        "a file as folder": ([*EXPLAIN, "--report", "new.csv/r.html"], 1, "new.csv is no folder"),
+        "another model": ([*EXPLAIN, "--model", "nicecf_own:model"], 1, "the model"),
+    }  # fmt: skip
+
+    @pytest.mark.parametrize("case", BAD)
+    def test_bad_input_is_one_line(self, refused, case):
+        arguments, code, expected = self.BAD[case]
+        assert expected in refused(*arguments, code=code)
+
+    @pytest.mark.skipif(
+        not Path("/proc/version").exists(), reason="a folder that not even root may write to is in /proc"
+    )
+    def test_no_permission_is_one_line_and_said_before_the_work(self, refused, monkeypatch):
+        monkeypatch.setattr(NICE, "explain", None)
+        assert "/proc/out.csv cannot be written" in refused(*EXPLAIN[:5], "--out", "/proc/out.csv", "--trust-pickle")
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full")
+    def test_a_full_disk_is_one_line(self, refused):
+        to_full = [*EXPLAIN[:5], "--out", "/dev/full", "--out-format", "csv", "--trust-pickle"]
+        assert "/dev/full cannot be written: the disk is full" in refused(*to_full)
+
+    def test_a_damaged_explainer_is_one_line(self, refused):
+        content = Path("credit.nice").read_bytes()
+        for damaged, expected in {
+            content[:3_000]: "is no saved explainer, or not all of it",
+            content[:3_000] + b"x" + content[3_001:]: "is damaged",
+            b"": "is no saved explainer",
+        }.items():
+            Path("credit.nice").write_bytes(damaged)
+            assert expected in refused(*EXPLAIN)
+
+    def test_a_cell_with_a_typo_is_named_with_its_line(self, refused):
+        lines = Path("new.csv").read_text().splitlines()
+        cells = lines[2].split(",")
+        cells[1] = "12k"
+        Path("new.csv").write_text("\n".join([*lines[:2], ",".join(cells), *lines[3:]]))
+        assert "new.csv, line 3: column 'age' holds '12k', which is no number" in refused(*EXPLAIN)
+
+    def test_a_model_file_that_changed_is_not_used(self, refused, run):
+        with open("model.joblib", "ab") as file:
+            file.write(b"x")
+        assert "the model file model.joblib has changed since credit.nice was fitted" in refused(*EXPLAIN)
+        assert run(*EXPLAIN, "--model", "model.joblib")[0] == 0  # asked for, and it answers as it did
+
+    def test_a_model_file_is_found_beside_the_explainer(self, run, here, refused):
+        (here / "elsewhere").mkdir()
+        for name in ("model.joblib", "credit.nice"):
+            (here / name).rename(here / "elsewhere" / name)
+        ask = [*EXPLAIN[2:], "--target", "approved"]
+        assert run("explain", "elsewhere/credit.nice", *ask)[0] == 0
+        (here / "elsewhere" / "model.joblib").rename(here / "moved.joblib")
+        (here / "out.csv").unlink()
+        assert "was fitted with the model model.joblib, which is not there" in refused(
+            "explain", "elsewhere/credit.nice", *ask
+        )
+        assert run("explain", "elsewhere/credit.nice", *ask, "--model", "moved.joblib")[0] == 0
+
+    def test_code_is_run_only_if_it_is_named_again(self, run, refused):
+        run(*FIT, *OWN)
+        message = refused("explain", "own.nice", *EXPLAIN[2:], code=2)
+        assert "own.nice was fitted with nicecf_own:model, which is code" in message
+        assert "add --model nicecf_own:model" in message
+
+    def test_an_explainer_saved_by_python_says_that_it_needs_a_model(self, refused):
+        X = pd.read_parquet("train.parquet")
+        y = X.pop("decision")
+        NICE(joblib.load("model.joblib")).fit(X, y).save("python.nice")
+        assert "does not say where its model is; add --model" in refused("explain", "python.nice", *EXPLAIN[2:], code=2)
+
+    def test_missing_extras_say_what_to_install(self, refused, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+        message = refused(*EXPLAIN[:5], "--out", "out.parquet", "--trust-pickle")
+        assert "pip install 'nicecf[files]'" in message
+
+    def test_a_defect_is_one_line_too_unless_it_is_looked_for(self, refused, monkeypatch):
+        def broken(*_: Any, **__: Any) -> None:
+            raise KeyError("two\nlines")
+
+        monkeypatch.setattr(NICE, "explain", broken)
+        assert "KeyError: 'two\\nlines'. This should not happen: please report it" in refused(*EXPLAIN)
+        monkeypatch.setenv("NICECF_DEBUG", "1")
+        with pytest.raises(KeyError):
+            cli.main(list(EXPLAIN))
+
+    def test_a_warning_is_one_line(self, here):
+        Path("nicecf_warned.py").write_text(
+            "import warnings\nfrom nicecf_own import model\nwarnings.warn('mind\\nthis')\n"
+        )
+        command = [sys.executable, "-m", "nicecf", *FIT, "--model", "nicecf_warned:model"]
+        ran = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert ran.stderr == "nicecf: warning: mind this\n"
+
+
+class TestShow:
+    def test_what_is_no_file_of_explanations_is_one_line(self, refused, run):
+        assert "new.csv holds no explanations: it has no column 'row'" in refused("show", "new.csv")
+        assert "there is no file nope.csv" in refused("show", "nope.csv")
+        run(*EXPLAIN)
+        assert "out.csv has no row '99'; its rows are 'c000'" in refused("show", "out.csv", "99", code=2)
+        assert "invalid choice: 'analyst'" in refused("show", "out.csv", "0", "--style", "analyst", code=2)
+        table = pd.read_csv("out.csv")
+        table.assign(changes="{").to_csv("out.csv", index=False)
+        assert "out.csv is damaged: row 1 is not as nicecf explain writes it" in refused("show", "out.csv")
+
+    def test_a_missing_value_and_a_long_name_are_shown(self, run):
+        from nicecf.outcomes import COLUMNS
+
+        changes = [{"feature": "f" * 90, "before": None, "after": "x" * 90, "step": 1, "probability": 0.6}]
+        said = [{"before": None, "after": "x" * 90, "direction": 0}]
+        cells = dict.fromkeys(COLUMNS) | {
+            "row": 7, "counterfactual": 0, "found": True, "decision": 0, "probability": 0.9, "decision_after": 1,
+            "probability_after": 0.6, "text": "words", "changes": json.dumps(changes), "said": json.dumps(said),
+        }  # fmt: skip
+        pd.DataFrame([cells]).to_parquet("o.parquet")
+        out = run("show", "o.parquet", "7")[1]
+        assert "Row 7: 0 (90 %), would be 1 (60 %)" in out
+        assert max(map(len, out.splitlines())) <= 80
+        assert "missing" in out
+        assert "were" in run("show", "o.parquet", "7", "--style", "sentence")[1]
+
+
+class TestReplay:
+    @pytest.fixture
+    def recorded(self, run) -> list[dict[str, Any]]:
+        assert run(*EXPLAIN, "--records", "r.jsonl")[0] == 0
+        return [json.loads(line) for line in Path("r.jsonl").read_text().splitlines()]
+
+    def test_records_name_their_files_and_replay_the_same(self, run, recorded, here):
+        assert recorded[0]["files"] == {"explainer": "credit.nice", "model": "model.joblib"}
+        assert run("replay", "r.jsonl", "--trust-pickle") == (0, "All 30 records are the same.\n", "")
+        Path("one.json").write_text(json.dumps(recorded[4], indent=2))
+        assert run("replay", "one.json", "--trust-pickle") == (0, "The record is the same.\n", "")
+        (here / "kept").mkdir()
+        for name in ("r.jsonl", "credit.nice", "model.joblib"):
+            (here / name).rename(here / "kept" / name)
+        assert run("replay", "kept/r.jsonl", "--trust-pickle")[0] == 0
+
+    def test_what_is_different_is_said_with_where(self, run, recorded):
+        recorded[4]["row"]["age"] += 1
+        Path("r.jsonl").write_text("\n".join(map(json.dumps, recorded)))
+        code, out, err = run("replay", "r.jsonl", "--trust-pickle")
+        assert (code, err) == (3, "")
+        assert "row c004 is different:\n  - the record was changed after it was made" in out
+        assert "29 of 30 records the same, 1 different." in out
+
+    def test_another_explainer_is_different(self, run, recorded):
+        fit = [*FIT, "--model", "model.joblib", "--trust-pickle", "--optimize", "proximity"]
+        assert run(*fit)[0] == 0
+        code, out, _ = run("replay", "r.jsonl", "--explainer", "own.nice", "--trust-pickle")
+        assert code == 3
+        assert "option optimize: 'sparsity' in the record, 'proximity' now" in out
+        assert "... and 25 more are different" in out
+
+    def test_what_is_no_record_is_one_line(self, refused):
+        for text, expected, code in [
+            ("", "holds no records", 1),
+            ("[]", "holds no records", 1),
+            ("[1]", "holds no records", 1),
+            ("{\n", "line 1, is not JSON", 1),
+            ('{"a": 1}', "record 1, does not say which explainer made it; add --explainer", 2),
+            ('{"a": 1, "files": {"explainer": "nope.nice"}}', "there is no file nope.nice", 1),
+            ('{"a": 1, "files": {"explainer": "credit.nice"}}', "r.json, record 1: this is no record of nicecf", 1),
+        ]:
+            Path("r.json").write_text(text)
+            assert expected in refused("replay", "r.json", "--trust-pickle", code=code)
+        Path("r.json").write_bytes(b"\xff\xfe")
+        assert "it is no text in UTF-8" in refused("replay", "r.json")
+        assert "there is no file nope.json" in refused("replay", "nope.json")
+
+
+class TestDemo:
+    def test_it_tells_where_the_report_is(self, run, monkeypatch):
+        told = []
+        monkeypatch.setattr(demo, "main", lambda *, report: told.append(report))
+        assert run("demo")[0] == 0
+        assert run("demo", "--report", "mine.html")[0] == 0
+        assert told[1] == "mine.html"
+        assert told[0].endswith("report.html")
+        os.rmdir(os.path.dirname(told[0]))  # its own folder, and empty
+
+    def test_the_report_is_written(self, here, capsys, monkeypatch):
+        monkeypatch.delenv("NICECF_DATA", raising=False)
+        demo.main(n_train=300, n_test=60, report="demo.html")
+        assert "who got denied is in demo.html" in capsys.readouterr().out
+        assert "</html>" in Path("demo.html").read_text()
+
+    def test_a_report_that_cannot_be_written_is_said_first(self, refused, monkeypatch):
+        monkeypatch.setattr(demo, "main", None)
+        assert "there is no folder no" in refused("demo", "--report", "no/report.html")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
+class TestStopping:
+    @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_stopped_work_leaves_no_file(self, run, here, number, code):
+        run(*FIT, *OWN)
+        before = sorted(one.name for one in here.iterdir())
+        Path("nicecf_waits.py").write_text(
+            "import sys, time\nfrom nicecf_own import model as quick\n"
+            "def model(X):\n"
+            "    if 'explaining' in globals():\n        print('waiting', file=sys.stderr, flush=True)\n        time.sleep(60)\n"
+            "    return quick(X)\n"
+        )
+        command = [sys.executable, "-c", STOPPABLE, "explain", "own.nice", "new.csv", "--model", "nicecf_waits:model"]
+        command += ["--id", "customer", "--out", "out.parquet", "--report", "r.html", "--records", "r.jsonl"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            assert process.stderr.readline() == "waiting\n"
+            process.send_signal(number)
+            assert process.wait(timeout=30) == code
+            assert process.stderr.read() == "nicecf: stopped; what was finished is kept, and no file is half-written.\n"
+        left = sorted(one.name for one in here.iterdir() if one.name != "__pycache__")
+        assert left == sorted([*before, "nicecf_waits.py"])
+
+    def test_signals_are_as_they_were_afterwards(self, run):
+        before = signal.getsignal(signal.SIGTERM)
+        run("--help")
+        assert signal.getsignal(signal.SIGTERM) is before
+
+    def test_whoever_stops_reading_is_no_error(self, run):
+        run(*EXPLAIN)
+        command = f"{sys.executable} -m nicecf show out.csv | true"
+        ran = subprocess.run(["bash", "-o", "pipefail", "-c", f"sleep 0; {command}"], capture_output=True, text=True)
+        assert ran.stderr == ""
+
+
+# The model is asked while the explainer is loaded too; only after that it waits.
+STOPPABLE = """
+import sys
+import nicecf, nicecf.nice
+load = nicecf.NICE.load
+def and_then(*arguments, **options):
+    nice = load(*arguments, **options)
+    sys.modules["nicecf_waits"].explaining = True
+    return nice
+nicecf.NICE.load = and_then
+from nicecf.cli import main
+sys.exit(main())
+"""
+
+
+def test_progress_is_a_line_in_a_log(run, monkeypatch, capsys):
+    from nicecf import progress
+
+    monkeypatch.setattr(progress.Lines.__init__, "__kwdefaults__", {"every": 0.0})
+    _, _, err = run(*EXPLAIN)
+    assert err.splitlines()[-1].startswith("30 of 30 rows")
+
+
+def test_names_are_separated_by_commas_and_may_be_quoted():
+    from nicecf.cli.common import names
+
+    assert names("a, b") == ["a", "b"]
+    assert names('"income, gross",age') == ["income, gross", "age"]
+    assert names("") == []
