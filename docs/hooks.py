@@ -63,8 +63,12 @@ def on_page_content(html: str, page: Any, config: MkDocsConfig, files: Files) ->
     return re.sub(r'(<img [^>]*src=")([^":]+)(\.png|\.svg)("[^>]*>)', both, html)
 
 
+# A line that begins with >>>, and all to the next empty one.
+_DOCTEST = re.compile(r"^>>> .+(?:\n.+)*", re.MULTILINE)
+
+
 class Roles(griffe.Extension):
-    """Sphinx's roles and ``::`` of docstrings, which help() shows well, as Markdown with links."""
+    """What docstrings have because help() shows it well, as Markdown: roles of Sphinx, ``::``, doctests."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Rewrite the docstring of one object."""
@@ -72,6 +76,8 @@ class Roles(griffe.Extension):
             return
         text = re.sub(r"^::\n", "", obj.docstring.value, flags=re.MULTILINE)
         text = re.sub(r"::$", ":", text, flags=re.MULTILINE)
+        if "Examples\n---" not in text:  # that section is known to the parser
+            text = _DOCTEST.sub(lambda found: f"```pycon\n{found[0]}\n```", text)
         obj.docstring.value = re.sub(r":[a-z]+:`([\w.]+)`", lambda found: _linked(obj, found[1]), text)
 
 

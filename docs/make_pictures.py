@@ -1,14 +1,19 @@
 """Draw the pictures of the documentation: ``python docs/make_pictures.py`` writes them to docs/pictures.
 
 Each one light and dark; the same bytes every time, with one version of matplotlib. The loan book, its model and rows
-are those of docs/pictures.md; the two figures of the paper are drawn on tables made for them.
+are those of docs/pictures.md; the two figures of the paper are drawn on tables made for them; pictures of tutorials
+show what the blocks of their pages have found.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
+import re
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,7 +36,7 @@ _COLORS = 128
 def main() -> None:
     """Write all pictures, and say how large they are."""
     FOLDER.mkdir(exist_ok=True)
-    for name, draw in [*of_the_loan_book(), ("paper-1", figure_1()), ("paper-2", figure_2())]:
+    for name, draw in [*of_the_loan_book(), ("paper-1", figure_1()), ("paper-2", figure_2()), *of_the_tutorials()]:
         for ground, dark in (("", False), ("-dark", True)):
             path = FOLDER / f"{name}{ground}.png"
             path.write_bytes(_smaller(draw(dark), path))
@@ -96,6 +101,24 @@ def figure_2() -> Callable[[bool], Picture]:
         for name, goal in (("donor", "none"), ("counterfactual", "sparsity"))
     }
     return lambda dark: plots.variants(found, dark=dark)
+
+
+def of_the_tutorials() -> Iterator[tuple[str, Callable[[bool], Picture]]]:
+    """One picture of each tutorial that has one."""
+    credit, fraud, wines = (_names_after(f"tutorials/{page}.md") for page in ("credit", "fraud", "multiclass"))
+    yield "letter", lambda dark: plots.changes(credit["cfs"][7], dark=dark, wording=credit["wording"])
+    yield "alerts", lambda dark: plots.frequencies(fraud["cfs"], dark=dark)
+    yield "wines", lambda dark: plots.regions(wines["several"][2], dark=dark)
+
+
+def _names_after(page: str) -> dict[str, Any]:
+    """What the blocks of a page define, once all of them have run."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    blocks = re.findall(r"^```python\n(.*?)^```$", (FOLDER.parent / page).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+        for block in blocks:
+            exec(compile(block, page, "exec"), names)
+    return names
 
 
 def _smaller(picture: Picture, path: Path) -> bytes:

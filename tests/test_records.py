@@ -383,6 +383,8 @@ def test_a_time_budget_is_remembered(nice):
         ({"call": {"target_class": "other", "time_budget": None, "which": "first"}}, FileError, "damaged: ValueError"),
         ({"call": {"target_class": {"type": "file", "value": "x"}}}, FileError, "damaged: KeyError: 'file'"),
         ({"missing": {"city": {"type": "NA"}}}, FileError, "the record is damaged: KeyError: 'value'"),
+        ({"label": float("nan")}, FileError, "the record is damaged: it holds what is not JSON"),
+        ({"label": {1, 2}}, FileError, "the record is damaged: it holds what is not JSON"),
         ({"options": None}, FileError, "the record is damaged: its 'options' is NoneType"),
     ],
 )

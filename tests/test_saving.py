@@ -558,7 +558,7 @@ LIES = {
     "an option that cannot be": (said(lambda m: m["options"].update(scale="feet")), "option that cannot be. scale='feet'"),
     "a model more": (said(lambda m: m.update(n_robust_to=1)), "the rules of its models are not known"),
     "no features": (said(lambda m: m["models"].update(features=[{}])), "the features of its models are not known"),
-    "an unknown function": (said(lambda m: m["functions"].append("model")), "its functions or fingerprints are not kno"),
+    "an unknown function": (said(lambda m: m["functions"].append("model")), "its functions or fingerprints are not"),
     "one class": (said(lambda m: m["models"].update(classes=["no"] * 3)), "what its models say is not known"),
     "options in no words": (said(lambda m: m.update(described=[])), "its options are not described"),
     "an unknown rule": (said(lambda m: m["options"].update(constraints={"imutable": ["age"]})), "do not fit"),

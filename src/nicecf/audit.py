@@ -105,7 +105,7 @@ def replay(record: Mapping[str, Any], nice: Any) -> Replay:
             "it was made by."
         )
     differences: list[str] = []
-    if record["digest"] != digest_of(record):
+    if record["digest"] != _digest(record):
         differences.append("the record was changed after it was made: its digest is not that of its content")
     again, why_not = _made_again(record, nice)
     differences += [] if why_not is None else [why_not]
@@ -140,6 +140,13 @@ def _check(record: Any) -> None:
             raise FileError(f"the record is damaged: it has no {name!r}. Make it again.")
         if not isinstance(record[name], kind):
             raise FileError(f"the record is damaged: its {name!r} is {type(record[name]).__name__}. Make it again.")
+
+
+def _digest(record: Mapping[str, Any]) -> str:
+    try:
+        return digest_of(record)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FileError(f"the record is damaged: it holds what is not JSON ({error}). Make it again.") from error
 
 
 def _made_again(record: Mapping[str, Any], nice: Any) -> tuple[Counterfactual | None, str | None]:

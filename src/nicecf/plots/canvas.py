@@ -129,7 +129,6 @@ def drawn(figure: Figure, suffix: Suffix, *, dpi: float = DPI) -> bytes:
             dpi=dpi,
             facecolor=figure.get_facecolor(),
             edgecolor=figure.get_edgecolor(),
-            transparent=False,
             bbox_inches=figure.bbox_inches,
             metadata=dict.fromkeys(_UNWANTED[suffix]),
         )

@@ -75,7 +75,7 @@ def frequencies_of(cfs: Any, wording: Any | None = None) -> Frequencies | Messag
         np.where(np.isnan(batch._values), 0.0, batch._values),
     )
     is_number = ~batch._schema.is_categorical & ~np.isnan(batch._rows) & ~np.isnan(batch._values)
-    up, down = changed & is_number & (values < rows), changed & is_number & (values < rows)
+    up, down = changed & is_number & (values > rows), changed & is_number & (values < rows)
     decided, counts = np.unique(batch._decided[batch.found], return_counts=True)
     largest = np.sort(np.argsort(-counts, kind="stable")[:_MOST_CLASSES])
     groups = [(int(decided[i]), batch.found & (batch._decided == decided[i])) for i in largest]
@@ -122,6 +122,6 @@ def _notes(batch: Any, changed: Any, n_classes_left_out: int) -> tuple[str, ...]
 
 
 def _folded(n_seldom: int, n_never: int) -> str | None:
-    parts = [f"{n_seldom:,} that change less often"] if n_seldom > 0 else []
+    parts = [f"{n_seldom:,} more that change"] if n_seldom > 0 else []
     parts += [f"{n_never:,} that never change"] if n_never > 0 else []
     return f"… and {' and '.join(parts)}" if parts else None

@@ -70,7 +70,7 @@ def cut(text: str, room: float, size: float = USUAL, *, bold: bool = False) -> s
 
 
 def cut_apart(texts: Sequence[str], rooms: Sequence[float], size: float = USUAL, *, bold: bool = False) -> list[str]:
-    """Each text cut to its room; those that would then look alike are cut at their start too, where they do not."""
+    """Each text cut to its room; of those that would then look alike, what tells them apart is kept."""
     shown = [cut(text, room, size, bold=bold) for text, room in zip(texts, rooms, strict=True)]
     starts = [0] * len(texts)
     for _ in range(_MOST_ROUNDS):
@@ -85,7 +85,7 @@ def cut_apart(texts: Sequence[str], rooms: Sequence[float], size: float = USUAL,
             start = max(_word_start(shared), max(starts[i] for i in group) + 1)
             for i in group:
                 starts[i] = min(start, len(texts[i]))
-                shown[i] = cut("…" + texts[i][starts[i] :], rooms[i], size, bold=bold)
+                shown[i] = _around(texts[i], starts[i], rooms[i], size, bold=bold)
     return shown
 
 
@@ -134,6 +134,16 @@ def _head(text: str, room: float, size: float, *, bold: bool) -> str:
         if ends:
             return text[: ends[-1]]
     return text[:low]
+
+
+def _around(text: str, start: int, room: float, size: float, *, bold: bool) -> str:
+    """The text from a place on, and before that as much of its start as fits."""
+    rest = cut("…" + text[start:], room, size, bold=bold)
+    space = room - width(rest, size, bold=bold)
+    head = text[:start]
+    while head and width(head, size, bold=bold) > space:
+        head = head[:-1]
+    return head.rstrip() + rest
 
 
 def _shared(texts: Sequence[str]) -> str:

@@ -85,7 +85,7 @@ def _rows(shown: Walk) -> list[_Row]:
             lines.append(f"and {stop.n_more:,} more at once")
         rows.append(_Row(stop, lines, max(_LEAST, len(lines) * ruler.line_height() + 0.12)))
         if i == shown.fold:
-            rows.append(_Row(None, [f"… {shown.folded:,} steps more"], _LEAST))
+            rows.append(_Row(None, [f"… {shown.folded:,} more steps"], _LEAST))
     return rows
 
 
