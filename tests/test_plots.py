@@ -115,7 +115,7 @@ def boxes(picture):
 
 
 def written(picture):
-    return [words for words, _ in boxes(picture)]
+    return [text.get_text() for text in picture.figure.axes[0].texts if text.get_text()]
 
 
 def texts_that_touch(picture, *, within=1.0):

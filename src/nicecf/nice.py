@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, Literal, Self
 
@@ -248,6 +249,31 @@ class NICE(Explainer):
         """
         functions = {"optimize": optimize, "plausibility": plausibility, "decision": decision, "robust_to": robust_to}
         return saving.load(cls, path, model, functions)
+
+    def with_search(
+        self,
+        *,
+        optimize: Literal["none", "sparsity", "proximity", "plausibility", "balanced"] | Reward | None = None,
+        search: Literal["greedy", "thorough"] | None = None,
+        neighbors: int | None = None,
+    ) -> Self:
+        """The same explainer with another objective or search, sharing what ``fit`` learned; None: as it is.
+
+        OptionError where ``fit`` had no reason to learn what is plausible, and that is needed now.
+        """
+        self._check_fitted()
+        asked = {"optimize": optimize, "search": search, "neighbors": neighbors}
+        other = type(self)(
+            **self.get_params(deep=False) | {name: value for name, value in asked.items() if value is not None}
+        )
+        choices = other._choices()
+        fitted: Fitted = replace(self._fitted, **choices)
+        if fitted.measure_error is None and (fitted.thorough or rewards.needs_plausibility(fitted.reward)):
+            raise OptionError(
+                "this explainer was fitted without a measure of plausibility, which optimize='plausibility' and "
+                "search='thorough' need. Fit it with one of them, or with plausibility=."
+            )
+        return other._keep(fitted)
 
     def _fitted_to(self, training: Training) -> Fitted:
         decisions, n_classes = training.decisions, len(training.jury.classes)
