@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from nicecf.cli import main
+
 ROOT = Path(__file__).parent.parent
 ALL_PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 # Reports are printed by `nicecf benchmark report`, and decisions show what was, not what to do.
@@ -25,6 +27,9 @@ NOT_RUN = {
     "nicecf benchmark report results": "needs what the line before gives; test_report writes reports",
     "nicecf benchmark growth --out results": "takes minutes; test_growth runs a smaller one",
 }
+# Languages of blocks, and of those that are not run here where they may be.
+LANGUAGES = {"python", "sh", "bash", "text", "toml"}
+ELSEWHERE = {"docs/coming_from.md": {"py": "code for other packages, which the tests do not have"}}
 # What a shell does before the command gets anything.
 _IS_FOR_A_SHELL = re.compile(r"[|<>;&$`*]")
 
@@ -61,8 +66,6 @@ def codes_of(block):
 
 def run_command(command, expected=0):
     """What a command of nicecf prints; its exit code must be as expected."""
-    from nicecf.cli import main
-
     if _IS_FOR_A_SHELL.search(command):
         script = f'nicecf() {{ {shlex.quote(sys.executable)} -m nicecf.cli "$@"; }}\n{command}'
         done = subprocess.run(["bash", "-o", "pipefail", "-c", script], capture_output=True, text=True)
@@ -89,7 +92,7 @@ def run_block(block, names, page):
         with contextlib.redirect_stdout(printed):
             exec(compile(block.text, name_of(page), "exec"), names)
         return printed.getvalue()
-    elif block.language in ("sh", "bash", "console"):
+    elif block.language in ("sh", "bash"):
         printed = []
         for command, expected in zip(commands_of(block), codes_of(block), strict=True):
             if not command.startswith(tuple(NOT_RUN)):
@@ -113,12 +116,20 @@ def test_every_block_runs_and_prints_what_the_page_shows(page, tmp_path, monkeyp
         elif printed is not None:
             assert block.text.strip() in printed, f"the page shows\n{block.text}\nand this was printed:\n{printed}"
             printed = None
+    for name, module in list(sys.modules.items()):  # made of files of this page; another may have some of that name
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_block_escapes_the_tests(page):
+    fences = re.findall(r"^ *```.*$", page.read_text("utf-8"), re.MULTILINE)
+    assert len(fences) == 2 * len(blocks_of(page)), "a block that is indented, or of another form"
+    assert {block.language for block in blocks_of(page)} <= LANGUAGES | set(ELSEWHERE.get(name_of(page), ()))
 
 
 @pytest.mark.parametrize("command", ["demo", "fit", "explain", "show", "replay", "benchmark"])
 def test_the_page_of_the_command_line_has_exactly_the_options_that_there_are(command, capsys):
-    from nicecf.cli import main
-
     asked = [[command, action] for action in ("run", "report", "growth")] if command == "benchmark" else [[command]]
     for words in asked:
         assert main([*words, "--help"]) == 0

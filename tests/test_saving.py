@@ -127,6 +127,7 @@ def test_every_column_comes_back(name, tmp_path):
 NAMES = {
     "numbers": [7, 3],
     "a range": pd.RangeIndex(2),
+    "a named range": pd.RangeIndex(5, 3, -1, name="feature"),
     "a named index": pd.Index(["one", "two"], name="feature"),
     "tuples": pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["of", None]),
     "booleans": [True, False],
@@ -500,6 +501,12 @@ def object_array():
     return buffer.getvalue()
 
 
+def by_columns(held):
+    buffer = io.BytesIO()
+    np.save(buffer, np.asfortranarray(np.load(io.BytesIO(held))))
+    return buffer.getvalue()
+
+
 def too_large():
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**40, 3)})
@@ -525,6 +532,16 @@ LIES = {
         "'row_digests.npy' is not as long as its shape",
     ),
     "no array": (replaced(outputs=b"no array at all"), "its manifest and its tables do not fit"),
+    "an array by columns": (
+        lambda manifest, members: members.update({"witness_values.npy": by_columns(members["witness_values.npy"])}),
+        "'witness_values.npy' has the dtype float64",
+    ),
+    "leaves that go back": (
+        lambda manifest, members: members.update(
+            {"leaf_starts.npy": arrays.npy(np.array([0, 5, 5, 3, 3, manifest["index"]["n_donors"]]))}
+        ),
+        "its leaves are not one after the other",
+    ),
     "leaves in disorder": (
         lambda manifest, members: members.update(
             {"leaf_starts.npy": arrays.npy(np.arange(sum(manifest["index"]["n_starts"]))[::-1].copy())}
@@ -664,6 +681,24 @@ def test_another_model_is_refused(tmp_path):
         ModelError, match="the model cannot decide as the one did .* decision='predict' needs a model with"
     ):
         NICE.load(path, model=Scorecard().predict_proba)
+
+
+def test_a_model_that_differs_for_one_stored_row_only_is_refused(tmp_path):
+    table = np.arange(20.0).reshape(-1, 1)
+    model = lambda X: np.column_stack([X[:, 0] < 9, X[:, 0] >= 9]).astype(float)
+    path = saved(NICE(model).fit(table, table[:, 0] >= 9), tmp_path)
+    other = lambda X: np.where(X == 5.0, [[0.9, 0.1]], model(X))
+    with pytest.raises(ModelError, match="for training row 5 it gave False a probability of 1 then and gives 0.9 now"):
+        NICE.load(path, model=other)
+
+
+def test_an_explainer_with_another_search_comes_back(tmp_path):
+    nice = NICE(Scorecard(), search="thorough", neighbors=5).fit(X[:50], Y[:50])
+    assert_comes_back(nice.with_search(search="greedy", neighbors=1, optimize="proximity"), tmp_path, FEW)
+    again = NICE.load(saved(nice, tmp_path), model=Scorecard())
+    assert_same(
+        again.with_search(optimize="plausibility").explain(FEW), nice.with_search(optimize="plausibility").explain(FEW)
+    )
 
 
 def test_without_pyarrow_it_says_what_to_install(path, monkeypatch, tmp_path):

@@ -117,10 +117,10 @@ def explained(loans):
     return NICE(model).fit(X[:1_000], y[:1_000]).explain(X[1_000:1_250])
 
 
-def continuous(kind, dtype="float64"):
+def continuous(kind, dtype="float64", *, n_columns=30):
     """Numbers with as many digits as a float has, and a model that is smooth in them."""
     X, y = (load_breast_cancer if kind == "logistic" else load_wine)(return_X_y=True, as_frame=True)
-    X = (X * np.random.default_rng(0).lognormal(0, 0.01, X.shape)).astype(dtype)
+    X = (X * np.random.default_rng(0).lognormal(0, 0.01, X.shape)).astype(dtype).iloc[:, :n_columns]
     model = LogisticRegression() if kind == "logistic" else MLPClassifier((8,), max_iter=2_000, random_state=0)
     return X, y, make_pipeline(StandardScaler(), model).fit(X, y)
 
@@ -147,7 +147,7 @@ def test_every_sentence_about_continuous_numbers_is_true_and_short(kind, dtype):
 
 
 def test_every_sentence_of_a_thorough_search_is_true():
-    X, y, model = continuous("logistic")
+    X, y, model = continuous("logistic", n_columns=8)
     cfs = (
         NICE(model, search="thorough", optimize="proximity", plausibility=lambda X: X.iloc[:, 0])
         .fit(X, y)
@@ -273,7 +273,7 @@ def test_numbers_as_short_as_their_column_need_no_model_call(loans):
 
 
 def test_a_thousand_texts_take_a_handful_of_calls():
-    X, y, model = continuous("logistic")
+    X, y, model = continuous("logistic", n_columns=8)
     counting = Counting(model)
     cfs = NICE(counting).fit(X, y).explain(pd.concat([X, X])[:1_000])
     before = counting.calls, counting.rows
@@ -363,7 +363,7 @@ def test_what_an_analyst_gets():
 
 
 def test_an_analyst_gets_the_note():
-    X, y, model = continuous("logistic")
+    X, y, model = continuous("logistic", n_columns=8)
     cfs = NICE(model, search="thorough").fit(X, y).explain(X[:3], time_budget=1e-6)
     noted = next(one for one in cfs if one.note)
     assert noted.text("analyst").endswith(f"\nnote: {noted.note}")

@@ -49,7 +49,12 @@ def table(cfs: Any, *, style: words.Style = "sentence", wording: Wording | None 
     in another style. The features follow; a name that is taken gets the prefix ``cf_``.
     """
     found = cfs.found
-    changes, said = _changes(cfs)
+    plainly = told(cfs, Speaker(Wording(), is_letter=False), ask=True)
+    changes, said = _changes(cfs, plainly)
+    # The model is asked how far numbers can be rounded: not twice, if that can be helped.
+    is_plain = wording is None and style != "letter"
+    choose("style", style, get_args(words.Style))
+    texts = [words.put(one, style, Wording()) for one in plainly] if is_plain else cfs.texts(style, wording=wording)
     frame = pd.DataFrame(
         {
             "row": cfs._labels,
@@ -60,7 +65,7 @@ def table(cfs: Any, *, style: words.Style = "sentence", wording: Wording | None 
             "decision_after": cfs.predicted_after,
             "probability_after": cfs.probability,
             "n_changes": cfs.metrics()["sparsity"].array,
-            "text": cfs.texts(style, wording=wording),
+            "text": texts,
             "changes": changes,
             "reason": cfs.reasons,
             "note": cfs.notes,
@@ -100,7 +105,7 @@ def _free_names(names: Sequence[Hashable]) -> list[str]:
     return free
 
 
-def _changes(cfs: Any) -> tuple[list[str], list[str]]:
+def _changes(cfs: Any, plainly: Sequence[Told]) -> tuple[list[str], list[str]]:
     """The changes of each counterfactual, and how they are said, as JSON; what matters most first."""
     long = cfs.changes().iloc[by_importance(cfs)]
     starts = cfs._steps.starts
@@ -109,7 +114,7 @@ def _changes(cfs: Any) -> tuple[list[str], list[str]]:
         {"feature": str(feature), "before": _json(before), "after": _json(after), "step": step, "probability": chance}
         for feature, before, after, step, chance in zip(*columns, strict=True)
     ]
-    each_said = [one for each in told(cfs, Speaker(Wording(), is_letter=False), ask=True) for one in each.changes]
+    each_said = [one for each in plainly for one in each.changes]
     said = [
         {
             "before": None if one["before"] is None else text.before,
@@ -194,7 +199,8 @@ def read_outcomes(frame: pd.DataFrame, name: str) -> list[Outcome]:
     missing = [column for column in COLUMNS if column not in frame]
     if missing:
         raise FileError(
-            f"{name} holds no explanations: it has no column {listed(missing, limit=3)}. Give what nicecf explain wrote (--out)."
+            f"{name} holds no explanations: it has no column {listed(missing, limit=3)}. Give what nicecf explain "
+            "wrote (--out)."
         )
     lines = frame[list(COLUMNS)].astype(object).to_dict("records")
     outcomes = []

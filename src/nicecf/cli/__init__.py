@@ -6,6 +6,7 @@ Nothing but the standard library is imported before a command runs: ``nicecf --h
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shlex
 import signal
@@ -34,14 +35,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code, and prints what is wrong in one line."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with _signals_as_interrupts(), _warnings_in_one_line():
-            options = _parser().parse_args(given)
-            options.command_line = shlex.join(["nicecf", *given])
+        options = _parser().parse_args(given)
+    except SystemExit as end:  # argparse has said why
+        return end.code if isinstance(end.code, int) else FAILED
+    options.command_line = shlex.join(["nicecf", *given])
+    try:
+        with _signals_as_interrupts(), _warnings_in_one_line(), _every_character():
             code: int = options.run(options)
             sys.stdout.flush()
             return code
-    except SystemExit as end:  # of argparse, which has said why
-        return end.code if isinstance(end.code, int) else FAILED
+    except SystemExit as end:
+        _complain(f"the code of the model ended the program (SystemExit: {end.code}).")
+        return FAILED
     except BrokenPipeError:  # whoever read what is printed has gone
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - closed with the process, which flushes it
         return FAILED
@@ -133,6 +138,21 @@ def _signals_as_interrupts() -> Iterator[None]:
     finally:
         for number in ours:
             signal.signal(number, before[number])
+
+
+@contextmanager
+def _every_character() -> Iterator[None]:
+    """Print what the terminal has no character for as a code, in place of failing."""
+    stream = sys.stdout
+    if not isinstance(stream, io.TextIOWrapper) or stream.errors != "strict":
+        yield
+        return
+    stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        with suppress(OSError, ValueError):
+            stream.reconfigure(errors="strict")
 
 
 @contextmanager

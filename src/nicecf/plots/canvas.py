@@ -122,14 +122,15 @@ def drawn(figure: Figure, suffix: Suffix, *, dpi: float = DPI) -> bytes:
     """The bytes of a file of a figure: the same for the same figure, if its settings are."""
     written = io.BytesIO()
     with _ALONE:
-        # All of the figure, in its own colour: the user's settings may say otherwise.
+        is_to_be_cropped = matplotlib("matplotlib").rcParams["savefig.bbox"] is not None
+        # All of the figure, in its own colour, whatever the user's settings say.
         figure.savefig(
             written,
             format=suffix,
             dpi=dpi,
             facecolor=figure.get_facecolor(),
             edgecolor=figure.get_edgecolor(),
-            bbox_inches=figure.bbox_inches,
+            bbox_inches=figure.bbox_inches if is_to_be_cropped else None,
             metadata=dict.fromkeys(_UNWANTED[suffix]),
         )
     return written.getvalue()

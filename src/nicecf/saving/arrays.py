@@ -35,21 +35,21 @@ class Reader:
         if np.lib.format.read_magic(file) != (1, 0):
             raise Damaged(f"{name!r} is of a version that is not written")
         found, is_fortran, of = np.lib.format.read_array_header_1_0(file)
-        if of != np.dtype(dtype) or len(found) != len(shape):
+        if of != np.dtype(dtype) or len(found) != len(shape) or is_fortran:
             raise Damaged(f"{name!r} has the dtype {of} and the shape {found}")
         if any(n is not None and n != m for n, m in zip(shape, found, strict=True)):
             raise Damaged(f"{name!r} has the shape {found}")
         n_cells = int(np.prod(found, dtype=object))
         if len(held) - file.tell() != n_cells * np.dtype(dtype).itemsize:
             raise Damaged(f"{name!r} is not as long as its shape")
-        array = np.frombuffer(held, dtype, n_cells, file.tell()).copy()
-        return array.reshape(found, order="F" if is_fortran else "C")
+        return np.frombuffer(held, dtype, n_cells, file.tell()).reshape(found).copy()
 
 
 def npy(array: Any) -> bytes:
-    """An array as an .npy file: numbers in the order of a little end first."""
+    """An array as an .npy file, row by row, the little end of each number first."""
     buffer = io.BytesIO()
-    np.lib.format.write_array(buffer, array.astype(array.dtype.newbyteorder("<"), copy=False), (1, 0), False)
+    plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    np.lib.format.write_array(buffer, plain, (1, 0), allow_pickle=False)
     return buffer.getvalue()
 
 
