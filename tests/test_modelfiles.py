@@ -160,6 +160,16 @@ class TestOnnx:
         with pytest.raises(ModelError, match="takes numbers in 'age', but column 'age' holds 'old'"):
             loaded.predict_proba(X.assign(age="old"))
 
+    def test_a_model_that_refuses_what_it_has_not_seen_is_quiet_about_it(self, tmp_path, to_onnx, book, capfd):
+        X, y = book[0][WORDS], book[1]
+        model = make_pipeline(OneHotEncoder(handle_unknown="error"), LogisticRegression()).fit(X, y)
+        types = [("X", to_onnx.common.data_types.StringTensorType([None, 2]))]
+        loaded = load(self.saved(to_onnx, tmp_path / "m.onnx", model, types, zipmap=True))
+        np.testing.assert_allclose(loaded.predict_proba(X), model.predict_proba(X), atol=1e-5)
+        with pytest.raises(ModelError, match="the model raised"):
+            NICE(loaded).fit(X, y).explain(X[:1].assign(purpose="unheard of"))
+        assert capfd.readouterr().err == ""
+
     def test_whole_numbers_must_be_whole(self, tmp_path, to_onnx, book):
         X, y = book[0][NUMBERS], book[1]
         model = LogisticRegression(max_iter=1_000).fit(X.to_numpy(), y)

@@ -301,6 +301,14 @@ def test_a_threshold_of_the_model_comes_back_and_another_is_refused(tmp_path):
     with pytest.raises(ModelError, match="decides by the highest probability, then it was by the cut-offs"):
         NICE.load(path, model=fitted)
 
+    class Stubborn(FixedThresholdClassifier):
+        def predict(self, X):
+            return X[:, 0] > 30
+
+    stubborn = NICE(Stubborn(fitted, threshold=0.3).fit(table, labels)).fit(table, labels)
+    assert stubborn._fitted.jury.jurors[0].rule.by_predict
+    assert_comes_back(stubborn, tmp_path, table)
+
 
 def test_a_twin_is_made_again(tmp_path):
     numbers = X[["age", "income"]].fillna(1.0)

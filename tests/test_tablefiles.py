@@ -164,7 +164,7 @@ BROKEN = {
     "semicolons": ("a.csv", "a;b\n1;2\n", "its header holds semicolons: cells must be separated by commas"),
     "tabs": ("a.csv", "a\tb\n1\t2\n", "call it .tsv, or say --format tsv"),
     "commas": ("a.tsv", "a,b\n1,2\n", "its header holds commas: cells must be separated by tabs"),
-    "latin1": ("a.csv", "a,b\n1,x\n2,caf\xe9\n".encode("latin1"), "line 3, is not UTF-8: byte 13 is 0xe9"),
+    "latin1": ("a.csv", "a,b\n1,x\n2,\xe9t\xe9\n".encode("latin1"), "line 3, is not UTF-8: byte 10 is 0xe9"),
     "utf16": ("a.csv", "a,b\n1,2\n".encode("utf-16"), "is text in UTF-16; save it as UTF-8"),
     "junk": ("a.csv", b"a,b\n\x00\x01\x02", "line 2, holds a zero byte"),
     "parquet called csv": ("a.csv", b"PAR1\x00\xff", "is a Parquet file; call it .parquet"),
@@ -206,8 +206,8 @@ def test_what_is_no_table_is_said_in_one_line(tmp_path, case):
 
 def test_a_file_that_is_not_there_or_is_a_folder(tmp_path):
     stored(tmp_path, "a\n1\n", "train.csv")
-    assert refusal(lambda: read(tmp_path / "trian.csv")) == (
-        f"there is no file {tmp_path / 'trian.csv'}. Did you mean 'train.csv'?"
+    assert refusal(lambda: read(tmp_path / "trains.csv")) == (
+        f"there is no file {tmp_path / 'trains.csv'}. Did you mean 'train.csv'?"
     )
     (tmp_path / "b.csv").mkdir()
     assert "is a folder" in refusal(lambda: read(tmp_path / "b.csv"))

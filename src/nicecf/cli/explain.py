@@ -128,7 +128,7 @@ def _own_stdout(out: str) -> Iterator[TextIO]:
     if out != "-":
         yield sys.stdout
         return
-    if True:
+    with redirect_stdout(sys.stderr):
         yield sys.stderr
 
 
