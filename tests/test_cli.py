@@ -239,7 +239,7 @@ class TestTheWholeWay:
         run(*EXPLAIN, "--immutable", "region", "--increasing", "age,savings", "--max-changes", "4")
         X = pd.read_parquet("train.parquet")
         y = X.pop("decision")
-        rows = pd.read_csv("new.csv").drop(columns="customer").astype(X.dtypes.to_dict())
+        rows = loan_book(700, seed=2)[0][600:630]
         rules = Constraints(immutable=["region"], increasing=["age", "savings"], max_changes=4)
         cfs = NICE(joblib.load("model.joblib")).fit(X, y).explain(rows, constraints=rules)
         table = pd.read_csv("out.csv")

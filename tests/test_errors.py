@@ -355,3 +355,19 @@ def test_a_reward_of_words_is_refused():
     nice = NICE(model, optimize=lambda round: ["good"] * len(round.score)).fit(X, Y)
     with pytest.raises(OptionError, match="must return one number per hybrid"):
         nice.explain(X.iloc[[0]])
+
+
+def test_a_list_that_looks_like_one_class_for_each_row_is_refused():
+    nice = NICE(lambda X: np.column_stack([1 - X[:, 0], X[:, 0]])).fit(np.array([[0.0], [1.0]]), [0, 1])
+    rows = np.array([[0.0], [0.0], [1.0]])
+    with pytest.raises(OptionError, match="names a class twice.*pass an array"):
+        nice.explain(rows, target_class=[1, 1, 0])
+    assert nice.explain(rows, target_class=np.array([1, 1, 0])).predicted_after.tolist() == [1, 1, 0]
+
+
+def test_a_reward_that_reads_errors_without_saying_so_is_told_how():
+    reward = lambda round: round.previous_error - round.error
+    nice = NICE(lambda X: np.column_stack([1 - X[:, 0], X[:, 0]]), optimize=reward)
+    nice.fit(np.array([[0.0, 0.0], [1.0, 1.0]]), [0, 1])
+    with pytest.raises(OptionError, match="needs_plausibility = True"):
+        nice.explain(np.array([[0.0, 0.0]]))

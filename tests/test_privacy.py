@@ -59,6 +59,7 @@ def test_no_training_row_is_handed_out_and_another_way_is_found_where_there_is_o
             assert one.reason
     if search == "thorough":
         front = cfs.pareto()
+        assert front.donors.isna().all()
         changed = front[front.found & (front.metrics()["sparsity"].to_numpy(dtype=float, na_value=0) > 0)]
         assert not [values for values in as_lists(changed.to_frame()) if values in p.rows]
 
@@ -87,7 +88,8 @@ def test_the_step_back_is_the_one_that_stays_nearest_to_the_row():
     assert as_it_is.to_numpy().tolist() == [[4.0, 10.0]]
     guarded = NICE(model, optimize="none", share_donor=False).fit(X, [1, 0, 1]).explain(row)
     assert guarded.to_numpy().tolist() == [[4.0, 0.0]]
-    assert guarded.donors[0] == 0
+    assert as_it_is.donors[0] == 0
+    assert guarded[0].donor is None
 
 
 def test_features_that_belong_together_step_back_together():

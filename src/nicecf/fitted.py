@@ -91,6 +91,12 @@ class Fitted:
         return self.privacy.guarded(self.schema)
 
     @property
+    def _positions(self) -> Ints:
+        """What is told of donors, by their places in the index: their positions in the training data, or nothing."""
+        positions = self.donors.index.positions
+        return positions if self.privacy.digests is None else np.full_like(positions, -1)
+
+    @property
     def _is_refused(self) -> Callable[[Floats], Bools] | None:
         """Rows that may not be handed out; None if there are none."""
         return None if self.privacy.digests is None else self.privacy.is_training_row
@@ -165,7 +171,7 @@ class Fitted:
             is_found=is_found,
             reasons=why,
             relaxations=relaxations,
-            answers=answers.with_donors(self.donors.index.positions),
+            answers=answers.with_donors(self._positions),
             jury=self.jury,
             distance=self.distance,
             error=error,

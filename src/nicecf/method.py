@@ -366,7 +366,13 @@ def _targets(target_class: Any, classes: Objects, n_rows: int) -> Bools:
     if isinstance(target_class, (list, tuple, set, frozenset)):
         if not target_class:
             raise OptionError(f"target_class names no class; choose among {listed(classes)}, or pass 'other'.")
-        targets[:, [_class(one, position_of, "target_class") for one in target_class]] = True
+        named = [_class(one, position_of, "target_class") for one in target_class]
+        if len(set(named)) < len(named):
+            raise OptionError(
+                "target_class names a class twice. A list names classes that will all do, whatever the row; for one "
+                "class for each row, pass an array: np.array([...], dtype=object)."
+            )
+        targets[:, named] = True
         return targets
     if not isinstance(target_class, (str, bytes)) and hasattr(target_class, "__len__"):
         return _targets_by_row(target_class, position_of, targets)

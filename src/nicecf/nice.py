@@ -88,7 +88,7 @@ class NICE(Explainer):
     share_donor
         Whether a counterfactual may be a training row as it is: somebody's row. If not, one more feature is put back to
         the row's own where the decision stays, or another donor is taken; where nothing else helps, there is none, and
-        the reason says so.
+        the reason says so. ``donors`` are not told then.
     min_count
         Only values that at least so many training rows hold are used: 5 gives away no value of fewer than five people.
         (Of a column of measurements, in which no two rows are alike, none is left: round it first.)

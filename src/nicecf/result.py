@@ -321,6 +321,7 @@ class Counterfactuals:
         decided[is_point] = self._front.decided[members[is_point]]
         errors[is_point] = self._front.errors[members[is_point]]
         donors[is_point] = self._front.donors[members[is_point]]
+        donors[donors == -1] = pd.NA  # those of a guarded explainer are not told
         line, feature = np.nonzero(differs(batch._rows, values))
         steps = Steps.of(len(entries), line, feature, np.ones_like(line), after[line])
         return replace(

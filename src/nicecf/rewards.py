@@ -11,6 +11,8 @@ import numpy as np
 from nicecf._typing import Floats, Ints
 from nicecf.exceptions import OptionError
 
+_NO_ERROR = "a reward that reads the error of the hybrids needs the attribute needs_plausibility = True."
+
 
 @dataclass(frozen=True, eq=False)
 class Round:
@@ -71,7 +73,7 @@ def plausibility(round: Round) -> Floats:
 
 def _error_saved(round: Round) -> Floats:
     if round.error is None or round.previous_error is None:
-        raise OptionError("a reward that reads the error of the hybrids needs the attribute needs_plausibility = True.")
+        raise OptionError(_NO_ERROR)
     return round.previous_error - round.error
 
 
@@ -91,7 +93,12 @@ def needs_plausibility(reward: Callable[[Round], Floats] | None) -> bool:
 
 def checked(reward: Callable[[Round], Floats], round: Round) -> Floats:
     """The rewards of a round; OptionError where a custom reward did not return one number per hybrid."""
-    returned = reward(round)
+    try:
+        returned = reward(round)
+    except TypeError as error:
+        if round.error is None and "NoneType" in str(error):
+            raise OptionError(_NO_ERROR) from error
+        raise
     try:
         values = np.asarray(returned, dtype=np.float64)
     except (TypeError, ValueError):
