@@ -456,7 +456,8 @@ class TestExplain:
         "target": ([*EXPLAIN, "--target", "approve"], 2, "--target names 'approve', which is no class of the model"),
         "immutable": ([*EXPLAIN, "--immutable", "regions"], 2, "immutable names 'regions', which is not a column"),
         "max changes": ([*EXPLAIN, "--max-changes", "0"], 2, "max_changes must be a whole number of at least 1"),
-        "optimize": ([*EXPLAIN, "--optimize", "proximity"], 2, "was fitted with --optimize sparsity, and that is chosen at fit"),
+        "optimize": ([*EXPLAIN, "--optimize", "plausibility"], 2, "this explainer was fitted without a measure of plausibility"),
+        "goal": ([*EXPLAIN, "--optimize", "proximty"], 2, "Did you mean 'proximity'?"),
         "several": ([*EXPLAIN, "--n", "3"], 2, "n_counterfactuals"),
         "time": ([*EXPLAIN, "--time-budget", "-1"], 2, "time_budget must be a number of seconds above 0"),
         "style": ([*EXPLAIN, "--style", "poem"], 2, "invalid choice: 'poem'"),
@@ -617,6 +618,15 @@ class TestReplay:
         for name in ("r.jsonl", "credit.nice", "model.joblib"):
             (here / name).rename(here / "kept" / name)
         assert run("replay", "kept/r.jsonl", "--trust-pickle")[0] == 0
+
+    def test_another_goal_than_that_of_fit_is_used_and_replayed(self, run, recorded):
+        own = pd.read_csv("out.csv")
+        assert run(*EXPLAIN, "--optimize", "none", "--records", "r.jsonl")[0] == 0
+        donors = pd.read_csv("out.csv")
+        assert (donors["n_changes"] >= own["n_changes"]).all()
+        assert (donors["n_changes"] > own["n_changes"]).any()
+        assert json.loads(Path("r.jsonl").read_text().splitlines()[0])["files"]["search"] == {"optimize": "none"}
+        assert run("replay", "r.jsonl", "--trust-pickle") == (0, "All 6 records are the same.\n", "")
 
     def test_what_is_different_is_said_with_where(self, run, recorded):
         recorded[4]["row"]["age"] += 1

@@ -328,6 +328,28 @@ def test_other_training_data_is_seen(nice):
     assert replay(record, more).differences[0] == "it cannot be made again: the row lacks 'more'"
 
 
+def test_training_data_are_known_by_every_cell_and_label_whatever_the_model():
+    numbers = X[["age", "income"]].fillna(1.0)
+    prints = lambda table, labels, model: NICE(model).fit(table, labels)._fitted.fingerprints()
+    one, other = (LogisticRegression(C=C).fit(numbers, Y) for C in (1.0, 0.5))
+    wrong = int(np.flatnonzero(one.predict(numbers) != Y)[0])  # no donor
+    cell = numbers.copy()
+    cell.iloc[wrong, 0] += 1
+    known = prints(numbers, Y, one)
+    assert prints(numbers, Y, one) == known
+    assert prints(numbers, Y, other)["training"] == known["training"]
+    assert prints(numbers, Y, other)["model"] != known["model"]
+    assert prints(cell, Y, one)["training"] != known["training"]
+    labels = Y.where(
+        Y.index != Y.index[wrong],
+        next(c for c in one.classes_ if c not in (Y.iloc[wrong], one.predict(numbers)[wrong])),
+    )
+    assert prints(numbers, labels, one)["model"] == known["model"]
+    assert prints(numbers, labels, one)["training"] != known["training"]
+    fitted = baselines.WIT(one).fit(numbers, Y)
+    assert fitted._fitted.fingerprints()["training"] == known["training"]
+
+
 def test_other_options_are_seen(nice):
     record = nice.explain(X.iloc[[0]])[0].to_record()
     again = replay(record, NICE(Scorecard(), optimize="none", random_state=7).fit(X, Y))

@@ -205,7 +205,7 @@ def test_fewer_donors_than_neighbors_is_said():
     assert cfs.notes[0] == "2 of 5 neighbors: there are no more donors"
     assert cfs[0].note == cfs.notes[0]
     assert repr(cfs[0]).endswith("(2 of 5 neighbors: there are no more donors)")
-    assert "<p>(2 of 5 neighbors: there are no more donors)</p>" in cfs[0]._repr_html_()
+    assert "(2 of 5 neighbors: there are no more donors)" in cfs[0]._repr_html_()
 
 
 def test_the_default_number_of_neighbors_says_nothing_about_small_tables():

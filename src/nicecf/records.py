@@ -66,9 +66,11 @@ def records_of(cfs: Any) -> list[dict[str, Any]]:
     return records
 
 
-def with_files(records: Sequence[Mapping[str, Any]], **paths: str | None) -> list[dict[str, Any]]:
-    """The same records, with the names of the files that they were made of, and the digests of that."""
-    noted = [{key: value for key, value in record.items() if key != "digest"} | {"files": paths} for record in records]
+def with_files(records: Sequence[Mapping[str, Any]], files: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The same records, with what they were made of (the names of files, another search), and the digests of that."""
+    noted = [
+        {key: value for key, value in record.items() if key != "digest"} | {"files": dict(files)} for record in records
+    ]
     return [{**record, "digest": digest_of(record)} for record in noted]
 
 

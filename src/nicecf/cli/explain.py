@@ -65,8 +65,8 @@ def add(commands: Any) -> None:
     )
     asked.add_argument("--n", type=int, default=1, metavar="N", help="up to N for each row (thorough search only)")
     asked.add_argument("--time-budget", type=float, metavar="SECONDS", help="improve results only so long")
-    asked.add_argument("--optimize", help=argparse.SUPPRESS)  # chosen at fit; here to say so
-    asked.add_argument("--search", help=argparse.SUPPRESS)
+    asked.add_argument("--optimize", metavar="GOAL", help="another goal than that of fit")
+    asked.add_argument("--search", metavar="HOW", help="another search than that of fit: greedy or thorough")
     common.add_rule_options(parser)
     words = parser.add_argument_group("words")
     words.add_argument(
@@ -97,7 +97,8 @@ def _run(options: argparse.Namespace) -> int:
         wording = common.wording_of(options.wording)
         rules = common.rules_of(options)
         nice, notes, model = common.load_explainer(options.explainer, options)
-        _check_chosen_at_fit(nice, options)
+        search = {name: asked for name in ("optimize", "search") if (asked := getattr(options, name)) is not None}
+        nice = nice.with_search(**search) if search else nice
         target = (
             "other"
             if options.target is None
@@ -114,7 +115,7 @@ def _run(options: argparse.Namespace) -> int:
         )
         table = outcomes.table(cfs, style=options.style, wording=wording)
         if options.records is not None:
-            _write_records(cfs, options, model)
+            _write_records(cfs, options, model, search)
         if options.report is not None:
             cfs.to_html(options.report, title=options.title, wording=wording)
     tablefiles.write(table, options.out, format=out_format)
@@ -130,18 +131,6 @@ def _own_stdout(out: str) -> Iterator[TextIO]:
         return
     with redirect_stdout(sys.stderr):
         yield sys.stderr
-
-
-def _check_chosen_at_fit(nice: NICE, options: argparse.Namespace) -> None:
-    from nicecf.exceptions import OptionError
-
-    for name in ("optimize", "search"):
-        asked, there = getattr(options, name), getattr(nice, name)
-        if asked is not None and asked != there:
-            raise OptionError(
-                f"{options.explainer} was fitted with --{name} {there}, and that is chosen at fit. For {asked}: nicecf "
-                f"fit ... --{name} {asked}."
-            )
 
 
 def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> Any:
@@ -191,11 +180,12 @@ def _array(table: Any, schema: Any, options: argparse.Namespace) -> Any:
     return rows.to_numpy(dtype=schema.empty.dtype)
 
 
-def _write_records(cfs: Counterfactuals, options: argparse.Namespace, model: str) -> None:
+def _write_records(cfs: Counterfactuals, options: argparse.Namespace, model: str, search: dict[str, str]) -> None:
     from nicecf.files import writing
     from nicecf.records import with_files
 
-    records = with_files(cfs.to_records(), explainer=options.explainer, model=model)
+    made_of = {"explainer": options.explainer, "model": model, **({"search": search} if search else {})}
+    records = with_files(cfs.to_records(), made_of)
     lines = "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
     with writing(options.records) as file:
         file.write(lines.encode("utf-8", "surrogatepass"))

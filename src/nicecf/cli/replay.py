@@ -45,7 +45,7 @@ def _run(options: argparse.Namespace) -> int:
             if path not in explainers:
                 explainers[path] = common.load_explainer(path, options, named=model)[0]
             try:
-                again = nicecf.replay(record, explainers[path])
+                again = nicecf.replay(record, _searching_as(record, explainers[path]))
             except NicecfError as error:
                 raise type(error)(f"{options.records}, record {number}: {error}") from error
             notes.update(dict.fromkeys(again.notes))
@@ -53,6 +53,15 @@ def _run(options: argparse.Namespace) -> int:
                 different.append((record.get("label"), again.differences))
             report(number)
     return _conclude(len(records), different, list(notes))
+
+
+def _searching_as(record: dict[str, Any], nice: NICE) -> NICE:
+    """The explainer with the search that the call asked for, where that was another than the explainer's own."""
+    files = record.get("files")
+    search = files.get("search") if isinstance(files, dict) else None
+    if not isinstance(search, dict):
+        return nice
+    return nice.with_search(optimize=search.get("optimize"), search=search.get("search"))
 
 
 def _conclude(count: int, different: list[tuple[Any, tuple[str, ...]]], notes: list[str]) -> int:
