@@ -27,7 +27,7 @@ from nicecf.benchmark.datasets import loan_book
 from nicecf.testing import Scorecard, applicants
 
 STYLES = ("sentence", "bullets", "analyst", "letter")
-ENGLISH = Path(nicecf.__file__).parent / "phrases" / "en.toml"
+ENGLISH = Path(nicecf.__file__).parent / "words" / "phrases" / "en.toml"
 
 
 class Counting:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nicecf.nice import NICE
     from nicecf.result import Counterfactuals
     from nicecf.summary import Summary
-    from nicecf.wording import Wording
+    from nicecf.words.wording import Wording
 
 __all__ = [
     "NICE",
@@ -58,7 +58,7 @@ _HOMES = {
     "nice": ["NICE"],
     "result": ["Counterfactuals"],
     "summary": ["Summary"],
-    "wording": ["Wording"],
+    "words.wording": ["Wording"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = ("baselines", "metrics", "plots")

@@ -126,7 +126,8 @@ def replay(record: Mapping[str, Any], nice: Any) -> Replay:
 def _check(record: Any) -> None:
     if not isinstance(record, Mapping):
         raise OptionError(
-            f"a record is a dict, as cfs[0].to_record() gives it, got {type(record).__name__}. Of a file: json.load(file)."
+            f"a record is a dict, as cfs[0].to_record() gives it, got {type(record).__name__}. Of a file: "
+            "json.load(file)."
         )
     if record.get("format") != FORMAT:
         raise FileError(f"this is no record of nicecf: its format is {record.get('format')!r}, not {FORMAT!r}.")

@@ -16,7 +16,7 @@ from nicecf._typing import Floats, Ints
 from nicecf.constraints import Relaxation
 from nicecf.plots import Picture
 from nicecf.records import records_of
-from nicecf.wording import Wording
+from nicecf.words.wording import Wording
 
 if TYPE_CHECKING:
     from nicecf.result import Counterfactuals

@@ -14,9 +14,9 @@ import pandas as pd
 from nicecf import words
 from nicecf.exceptions import FileError, listed, plain
 from nicecf.options import choose
-from nicecf.rounding import whole_percent
-from nicecf.telling import SaidChange, Speaker, Told, by_importance, told
-from nicecf.wording import Wording
+from nicecf.words.rounding import whole_percent
+from nicecf.words.telling import SaidChange, Speaker, Told, by_importance, told
+from nicecf.words.wording import Wording
 
 COLUMNS = (
     "row",

@@ -24,7 +24,7 @@ from nicecf.records import records_of
 from nicecf.report import report_html, write_report
 from nicecf.schema import Schema, differs
 from nicecf.summary import Summary, summary_of
-from nicecf.wording import Wording
+from nicecf.words.wording import Wording
 
 _ROWS_SHOWN = 10
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from nicecf.exceptions import OptionError, plain
 from nicecf.profile import Profile
-from nicecf.rounding import digits, whole_percent, written
 from nicecf.schema import Schema
-from nicecf.telling import Speaker
-from nicecf.wording import Wording
-from nicecf.wording import one_line as in_one_line
+from nicecf.words.rounding import digits, whole_percent, written
+from nicecf.words.telling import Speaker
+from nicecf.words.wording import Wording
+from nicecf.words.wording import one_line as in_one_line
 
 # What a float holds: more digits than that are not in the data.
 _MOST_DECIMALS = 15

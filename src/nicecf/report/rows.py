@@ -10,7 +10,7 @@ import numpy as np
 from nicecf import words
 from nicecf.documents.inline import text
 from nicecf.report.said import Said, chance, folded, section, table
-from nicecf.telling import SaidChange, Told, told
+from nicecf.words.telling import SaidChange, Told, told
 
 # What a browser opens without a pause.
 _MOST_ROWS = 500

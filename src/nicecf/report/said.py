@@ -10,8 +10,8 @@ from typing import Any
 from nicecf.documents.columns import significant
 from nicecf.documents.inline import text
 from nicecf.exceptions import OptionError
-from nicecf.telling import Speaker
-from nicecf.wording import Wording, one_line
+from nicecf.words.telling import Speaker
+from nicecf.words.wording import Wording, one_line
 
 
 @dataclass(frozen=True)

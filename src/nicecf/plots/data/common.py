@@ -13,7 +13,7 @@ from nicecf.exceptions import OptionError
 from nicecf.plots.spelling import Spelling
 from nicecf.profile import ColumnProfile
 from nicecf.schema import differs
-from nicecf.telling import by_importance
+from nicecf.words.telling import by_importance
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from nicecf.exceptions import OptionError
 from nicecf.options import choose
-from nicecf.telling import Speaker, Told, told
-from nicecf.wording import Wording
+from nicecf.words.telling import Speaker, Told, told
+from nicecf.words.wording import Wording
 
 Style: TypeAlias = Literal["sentence", "bullets", "analyst", "letter"]
 

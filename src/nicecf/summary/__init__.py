@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nicecf import summary_tables
 from nicecf._typing import Bools, Floats, Ints, Objects
 from nicecf.distance import Heom
 from nicecf.exceptions import plain
-from nicecf.grouping import Groups, groups_by
 from nicecf.schema import Column, Schema, differs
+from nicecf.summary import tables
+from nicecf.summary.grouping import Groups, groups_by
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,10 +42,10 @@ class Summary:
 
     def __repr__(self) -> str:
         """Both tables, as far as 100 columns and a screen take them."""
-        return summary_tables.as_text(self)
+        return tables.as_text(self)
 
     def _repr_html_(self) -> str:
-        return summary_tables.as_html(self)
+        return tables.as_html(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from nicecf._typing import Floats, Ints, is_number
-from nicecf.rounding import Written, digits, whole_percent, written
-from nicecf.wording import Wording, one_line
+from nicecf.words.rounding import Written, digits, whole_percent, written
+from nicecf.words.wording import Wording, one_line
 
 
 @dataclass(frozen=True)
