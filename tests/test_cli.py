@@ -457,7 +457,7 @@ class TestExplain:
         "immutable": ([*EXPLAIN, "--immutable", "regions"], 2, "immutable names 'regions', which is not a column"),
         "max changes": ([*EXPLAIN, "--max-changes", "0"], 2, "max_changes must be a whole number of at least 1"),
         "optimize": ([*EXPLAIN, "--optimize", "plausibility"], 2, "this explainer was fitted without a measure of plausibility"),
-        "goal": ([*EXPLAIN, "--optimize", "proximty"], 2, "Did you mean 'proximity'?"),
+        "goal": ([*EXPLAIN, "--optimize", "sparcity"], 2, "Did you mean 'sparsity'?"),
         "several": ([*EXPLAIN, "--n", "3"], 2, "n_counterfactuals"),
         "time": ([*EXPLAIN, "--time-budget", "-1"], 2, "time_budget must be a number of seconds above 0"),
         "style": ([*EXPLAIN, "--style", "poem"], 2, "invalid choice: 'poem'"),

@@ -210,5 +210,5 @@ def test_another_search_that_needs_what_was_not_learned_is_refused():
     for asked in ({"optimize": "plausibility"}, {"search": "thorough"}):
         with pytest.raises(OptionError, match="fitted without a measure of plausibility"):
             nice.with_search(**asked)
-    with pytest.raises(OptionError, match="Did you mean 'proximity'"):
-        nice.with_search(optimize="proximty")
+    with pytest.raises(OptionError, match="Did you mean 'sparsity'"):
+        nice.with_search(optimize="sparcity")

@@ -639,15 +639,15 @@ def write_german(path, **changes):
 
 def test_another_language_is_one_file(tmp_path):
     german = write_german(tmp_path / "de.toml")
-    X = pd.DataFrame({"zins": [7.25, 3.5], "garantie": [False, True]})
+    X = pd.DataFrame({"zins": [7.25, 3.5], "haus": [False, True]})
     model = lambda X: (
         np.column_stack([X["zins"] > 5, X["zins"] <= 5]).astype(float) * 0.5
-        + np.column_stack([~X["garantie"], X["garantie"]]) * 0.5
+        + np.column_stack([~X["haus"], X["haus"]]) * 0.5
     )
     one = NICE(model, optimize="none", classes=["nein", "ja"]).fit(X, ["nein", "ja"]).explain(X[:1])[0]
     for language in (german, str(german)):
         assert one.text(wording=Wording(language=language, units={"zins": "%"})) == (
-            "Wenn zins 3,50 % statt 7,25 % wäre und garantie ja statt nein wäre, wäre die Entscheidung ja (100\u00a0%) "
+            "Wenn zins 3,50 % statt 7,25 % wäre und haus ja statt nein wäre, wäre die Entscheidung ja (100\u00a0%) "
             "statt nein (100\u00a0%)."
         )
     assert one.text("letter", wording=Wording(language=german)).startswith("Gründe der Entscheidung\n\n")
