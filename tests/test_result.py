@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nicecf import NICE, Change, OptionError, words
+from nicecf import NICE, Change, Constraints, OptionError, words
 from nicecf.testing import Scorecard, applicants, assert_same
 
 X, Y = applicants()
@@ -212,3 +212,14 @@ def test_another_search_that_needs_what_was_not_learned_is_refused():
             nice.with_search(**asked)
     with pytest.raises(OptionError, match="Did you mean 'sparsity'"):
         nice.with_search(optimize="sparcity")
+
+
+def test_whole_numbers_stay_whole_beside_rows_without_a_counterfactual():
+    table = pd.DataFrame({"score": [1, 9, 9], "fixed": [0, 0, 0]})
+    model = lambda X: np.column_stack([X["score"] < 5, X["score"] >= 5]).astype(float)
+    rules = [None, Constraints(immutable=["score"])]
+    cfs = NICE(model).fit(table, [0, 1, 1]).explain(table.iloc[[0, 0]], constraints=rules)
+    assert cfs.found.tolist() == [True, False]
+    assert repr(cfs.changes()["after"].iloc[0]) == "9"
+    assert repr(cfs.to_records()[0]["counterfactual"]["score"]) == "9"
+    assert cfs.to_frame()["score"].isna().tolist() == [False, True]

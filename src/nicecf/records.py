@@ -25,7 +25,7 @@ def records_of(cfs: Any) -> list[dict[str, Any]]:
     origin, schema = cfs._origin, cfs._schema
     about = origin.about()
     keys = feature_keys(schema.names)
-    rows, found = _cells(cfs, cfs._X, keys), _cells(cfs, cfs._table, keys)
+    rows, found = _cells(cfs, cfs._X, keys), _cells(cfs, cfs._filled, keys)
     markers = _markers(schema, keys)
     classes = [_written(label, "a class") for label in cfs.classes]
     records = []

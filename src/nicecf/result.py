@@ -142,8 +142,13 @@ class Counterfactuals:
         return np.where(self.found, picked(self._after, self._decided_after), np.nan)
 
     @cached_property
+    def _filled(self) -> Table:
+        """The counterfactuals, and rows without one as they are: no column is widened for missing cells."""
+        return self._schema.restore(self._X, self._rows, self._values)
+
+    @cached_property
     def _table(self) -> Table:
-        return self._schema.restore(self._X, self._rows, self._values, self.found)
+        return self._filled if self.found.all() else self._schema.container.blank(self._filled, ~self.found)
 
     def to_frame(self) -> Any:
         """The counterfactual rows as a frame: columns, dtypes and index of the rows explained; not found: missing.
@@ -172,7 +177,7 @@ class Counterfactuals:
             if not len(here):
                 continue
             before[here] = container.objects(container.column(self._X, position), row[here])
-            after[here] = container.objects(container.column(self._table, position), row[here])
+            after[here] = container.objects(container.column(self._filled, position), row[here])
         names = np.empty(len(self._schema.names), dtype=object)
         names[:] = self._schema.names
         which = {"counterfactual": self._which()[row]} if self._several else {}

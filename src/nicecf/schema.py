@@ -147,11 +147,11 @@ class Schema:
         }
         return {j: dtype for j, dtype in dtypes.items() if dtype not in (np.dtype(np.float64), np.dtype(object))}
 
-    def restore(self, X: Table, rows: Floats, values: Floats, found: Bools) -> Table:
+    def restore(self, X: Table, rows: Floats, values: Floats) -> Table:
         """A copy of ``X``, whose encoded form is ``rows``, with the cells that differ in ``values`` replaced.
 
         Columns, order, index and dtypes are those of ``X``; a dtype or a set of categories is widened only where
-        it cannot hold a new value. Rows that were not found are missing.
+        it cannot hold a new value.
         """
         container = self.container
         changed = differs(rows, values)
@@ -160,8 +160,7 @@ class Schema:
             if changed[:, j].any():
                 written = self._write_like(self.columns[j], values[:, j], columns[position])
                 columns[position] = container.overlay(columns[position], changed[:, j], written)
-        table = container.assemble(columns, X, X)
-        return table if found.all() else container.blank(table, ~found)
+        return container.assemble(columns, X, X)
 
     @property
     def _is_array(self) -> bool:
