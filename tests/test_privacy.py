@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from nicecf import NICE, Constraints, OptionError
 from nicecf.privacy import Privacy
+from nicecf.reasons import KEPT_BACK
 from strategies import as_lists, problems
 
 WAYS = [("none", "greedy"), ("sparsity", "greedy"), ("plausibility", "greedy"), ("sparsity", "thorough")]
@@ -139,3 +140,52 @@ def test_missing_values_and_minus_zero_count_as_the_same_value():
 def test_options_that_cannot_be_are_refused(options):
     with pytest.raises(OptionError, match=next(iter(options))):
         NICE(lambda X: X, **options)
+
+
+def test_a_training_row_in_single_precision_is_known_in_double_precision():
+    training = pd.DataFrame({"a": [1.1, 2.3, 8.2], "b": [0.3, 0.1, 0.1]}, dtype="float32")
+    model = lambda X: np.column_stack([X["a"] <= 5, X["a"] > 5]).astype(float)
+    nice = NICE(model, classes=[0, 1], justified=False, share_donor=False).fit(training)
+    cfs = nice.explain(pd.DataFrame({"a": [1.0], "b": [0.1]}))
+    assert not cfs.found[0]  # (8.2, 0.1) is a training row, whatever its last bits
+
+
+def test_a_text_does_not_round_to_a_training_row():
+    training = pd.DataFrame({"a": [0.1234567, 1.7654321, 9.12, 9.1234567, 9.9876543], "b": [1, 2, 1, 7, 8]})
+    model = lambda X: np.column_stack([X["a"] <= 5, X["a"] > 5]).astype(float)
+    nice = NICE(model, classes=[0, 1], justified=False, share_donor=False, optimize="none").fit(training)
+    one = nice.explain(pd.DataFrame({"a": [1.0], "b": [1]}))[0]
+    assert one.to_frame()["b"].tolist() == [1]
+    assert "9.12 " not in one.text()
+
+
+@pytest.mark.parametrize("options", [{"search": "thorough"}, {"search": "thorough", "min_probability": 0.6}, {}])
+def test_no_rule_is_blamed_for_what_the_guard_keeps_back(options):
+    training = np.array([[0.0], [1.0], [2.0], [8.0], [9.0], [10.0]])
+    model = lambda X: np.column_stack([X[:, 0] <= 5, X[:, 0] > 5]).astype(float)
+    nice = NICE(model, classes=[0, 1], justified=False, share_donor=False, **options).fit(training)
+    cfs = nice.explain(np.array([[0.5]]))
+    assert cfs.reasons[0] == KEPT_BACK
+    assert cfs.relaxations[0] is None
+
+
+def test_no_relaxation_is_offered_that_leads_to_a_training_row():
+    training = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [8.0, 8.0, 0.0]])
+    model = lambda X: np.column_stack([X[:, :2].min(axis=1) <= 5, X[:, :2].min(axis=1) > 5]).astype(float)
+    rules = Constraints(max_changes=1)
+    nice = NICE(model, classes=[0, 1], justified=False, share_donor=False, constraints=rules).fit(training)
+    cfs = nice.explain(np.array([[1.5, 1.5, 0.0]]))
+    assert not cfs.found[0]
+    assert cfs.relaxations[0] is None
+    assert "relaxation" not in cfs.reasons[0]
+
+
+def test_many_points_step_back_in_parts(monkeypatch):
+    from nicecf.search import step_back
+
+    p = np.random.default_rng(0).integers(0, 4, size=(60, 4)).astype(float)
+    model = lambda X: np.column_stack([X.sum(axis=1) < 6, X.sum(axis=1) >= 6]).astype(float)
+    nice = NICE(model, classes=[0, 1], justified=False, share_donor=False, optimize="none").fit(p)
+    whole = nice.explain(p)
+    monkeypatch.setattr(step_back, "CELLS_PER_CALL", 32)
+    assert np.array_equal(nice.explain(p).to_numpy(), whole.to_numpy(), equal_nan=True)

@@ -81,7 +81,7 @@ def test_a_record_says_all_that_was_asked_and_answered(nice):
         assert record["options"]["optimize"] == "sparsity"
         assert record["seed"] == 7
         assert set(record["versions"]) == {"python", "nicecf", "numpy", "pandas", "scikit-learn"}
-        assert record["fingerprints"] == nice._fitted.fingerprints()
+        assert record["fingerprints"] == nice._fitted.fingerprints
         assert cfs[at].to_record() == record
 
 
@@ -330,7 +330,7 @@ def test_other_training_data_is_seen(nice):
 
 def test_training_data_are_known_by_every_cell_and_label_whatever_the_model():
     numbers = X[["age", "income"]].fillna(1.0)
-    prints = lambda table, labels, model: NICE(model).fit(table, labels)._fitted.fingerprints()
+    prints = lambda table, labels, model: NICE(model).fit(table, labels)._fitted.fingerprints
     one, other = (LogisticRegression(C=C).fit(numbers, Y) for C in (1.0, 0.5))
     wrong = int(np.flatnonzero(one.predict(numbers) != Y)[0])  # no donor
     cell = numbers.copy()
@@ -347,7 +347,7 @@ def test_training_data_are_known_by_every_cell_and_label_whatever_the_model():
     assert prints(numbers, labels, one)["model"] == known["model"]
     assert prints(numbers, labels, one)["training"] != known["training"]
     fitted = baselines.WIT(one).fit(numbers, Y)
-    assert fitted._fitted.fingerprints()["training"] == known["training"]
+    assert fitted._fitted.fingerprints["training"] == known["training"]
 
 
 def test_other_options_are_seen(nice):

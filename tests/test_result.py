@@ -1,5 +1,8 @@
 """The answer: slices, tables, words."""
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -223,3 +226,24 @@ def test_whole_numbers_stay_whole_beside_rows_without_a_counterfactual():
     assert repr(cfs.changes()["after"].iloc[0]) == "9"
     assert repr(cfs.to_records()[0]["counterfactual"]["score"]) == "9"
     assert cfs.to_frame()["score"].isna().tolist() == [False, True]
+
+
+def test_another_search_leaves_the_thorough_one_and_refuses_options_set_after_fit():
+    nice = NICE(Scorecard(), search="thorough", neighbors=3).fit(X, Y)
+    assert nice.with_search(search="greedy").neighbors is None
+    nice.set_params(share_donor=False)
+    with pytest.raises(OptionError, match="'share_donor' was changed after fit"):
+        nice.with_search(search="greedy")
+
+
+def test_the_fingerprint_of_a_model_does_not_depend_on_options():
+    prints = {
+        NICE(Scorecard(), **options).fit(X, Y).explain(X.iloc[:1])._origin.fingerprints["model"]
+        for options in ({}, {"scale": "std"}, {"justified": False}, {"min_probability": 0.6})
+    }
+    assert len(prints) == 1
+
+
+def test_a_deep_copy_still_knows_its_explainer(cfs):
+    assert copy.deepcopy(cfs)._origin.maker is cfs._origin.maker
+    assert pickle.loads(pickle.dumps(cfs))._origin.maker is None

@@ -84,7 +84,7 @@ def assert_comes_back(nice, folder, rows, **functions):
     again = NICE.load(path, model=nice.model, **functions)
     assert_same_to_the_bit(nice.explain(rows), again.explain(rows))
     assert_same_parts(nice._fitted, again._fitted)
-    assert again._fitted.fingerprints() == nice._fitted.fingerprints()
+    assert again._fitted.fingerprints == nice._fitted.fingerprints
     for name in ("classes_", "feature_names_in_"):
         assert_same_parts(getattr(nice, name), getattr(again, name))
     assert saved(again, folder, "again.nice").read_bytes() == path.read_bytes()
@@ -350,7 +350,7 @@ def test_every_field_that_fit_learns_is_known_to_saving():
     # A field that is not named here is not saved: teach nicecf.saving of it, then add it.
     assert [field.name for field in dataclasses.fields(Fitted)] == [
         "schema", "cost", "twin", "twin_cost", "confirms", "witnesses", "distance", "donors", "n_decided", "profile",
-        "training_fingerprint", "privacy", "constraints", "reward", "thorough", "measure_error", "is_own_measure",
+        "fingerprints", "privacy", "constraints", "reward", "thorough", "measure_error", "is_own_measure",
     ]  # fmt: skip
 
 

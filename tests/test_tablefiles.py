@@ -381,3 +381,11 @@ def test_a_feature_may_be_the_label_of_rows_too(tmp_path):
     rows = like(read_cells(stored(tmp_path, "a\n5\n6\n")), columns, id="a")
     assert rows["a"].tolist() == [5, 6]
     assert rows.index.tolist() == ["5", "6"]
+
+
+def test_a_whole_number_that_a_float_cannot_hold_is_refused(tmp_path):
+    path = tmp_path / "large.csv"
+    path.write_text("n\n9007199254740993\n")
+    schema, _ = Schema.of(pd.DataFrame({"n": [0, 1]}))
+    with pytest.raises(FileError, match="line 2: column 'n' holds 9007199254740993, an integer that a float cannot"):
+        tablefiles.like(tablefiles.read_cells(path), schema.columns)

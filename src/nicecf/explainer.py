@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from nicecf.decision import Jury
-from nicecf.exceptions import NotFittedError
+from nicecf.exceptions import NotFittedError, OptionError, listed
 from nicecf.origin import described
 from nicecf.schema import Schema
 
@@ -40,6 +40,15 @@ class Explainer(BaseEstimator):
             raise NotFittedError(
                 f"this {type(self).__name__} is not fitted yet. Call fit(X, y) with the training data first."
             )
+
+    def _check_unchanged(self) -> None:
+        """OptionError if options were set after ``fit``: what was learned is not theirs."""
+        now = described(self.get_params(deep=False))
+        # What these two came to is part of what was learned.
+        learned = ("classes", "categorical_features")
+        changed = [name for name in now if now[name] != self._options[name] and name not in learned]
+        if changed:
+            raise OptionError(f"{listed(changed)} was changed after fit. Call fit again first.")
 
     def __sklearn_clone__(self) -> Self:
         """An unfitted copy with the same options and the same fitted model: it is input, not part of the explainer."""

@@ -19,7 +19,7 @@ from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.exceptions import ModelError, NicecfError
 from nicecf.method import Asked, Question, Witnesses, ask, confirm
-from nicecf.origin import Origin, called, fingerprint
+from nicecf.origin import Origin, called
 from nicecf.privacy import Privacy
 from nicecf.profile import Profile
 from nicecf.progress import Choice, Report, reporting
@@ -70,7 +70,7 @@ class Fitted:
     donors: DonorSearch
     n_decided: Ints
     profile: Profile
-    training_fingerprint: str
+    fingerprints: dict[str, str]
     privacy: Privacy
     constraints: Constraints
     reward: Callable[[Round], Floats] | None
@@ -99,7 +99,13 @@ class Fitted:
     @property
     def _is_refused(self) -> Callable[[Floats], Bools] | None:
         """Rows that may not be handed out; None if there are none."""
-        return None if self.privacy.digests is None else self.privacy.is_training_row
+        return None if self.privacy.digests is None else self._is_training_row
+
+    def _is_training_row(self, values: Floats) -> Bools:
+        """Which rows are training rows that may not be handed out: as they are, or as training columns hold them."""
+        if self.privacy.digests is None:
+            return np.zeros(len(values), dtype=bool)
+        return self.privacy.is_training_row(values) | self.privacy.is_training_row(self.schema.rounded(values))
 
     @cached_property
     def donor_values(self) -> DonorValues:
@@ -153,6 +159,7 @@ class Fitted:
             self.n_decided,
             self.trained,
             self.privacy.min_count,
+            self._is_training_row,
             walk=partial(self._walk, error=error),
             apply=partial(self._applied, question, error) if self.thorough else None,
         )
@@ -185,27 +192,23 @@ class Fitted:
         asked = called(call.target_class, n_counterfactuals=call.n_wanted, time_budget=call.time_budget)
         return Origin(
             self.profile,
-            Asked(schema, self.jury, partial(_keep_rules, parts), self._donor_at, self.fingerprints),
+            Asked(schema, self.jury, partial(self._may_be_said, parts), self._donor_at),
             explainer="NICE",
             options=call.options,
             call=asked,
             rules=partial(_rules_at, [(part.lines, part.constraints) for part in parts]),
+            fingerprints=self.fingerprints,
         )
+
+    def _may_be_said(self, parts: list[Part], lines: Ints, values: Floats) -> Bools:
+        """Whether values for rows of a call, in place of what was handed out, keep the rules and nobody's secret."""
+        return _keep_rules(parts, lines, values) & ~self._is_training_row(values)
 
     def _donor_at(self, position: int) -> Floats | None:
         if self.privacy.digests is not None:
             return None
         place = np.flatnonzero(self.donors.index.positions == position)
         return self.donors.index.values[place[0]] if len(place) else None
-
-    def fingerprints(self) -> dict[str, str]:
-        """Of the model, by what it says of the donors, and of the training data."""
-        return self._fingerprints
-
-    @cached_property
-    def _fingerprints(self) -> dict[str, str]:
-        model = fingerprint(list(self.jury.classes), self.donors.index.positions, np.round(self.donors.outputs, 6))
-        return {"model": model, "training": self.training_fingerprint}
 
     def _error(self, schema: Schema) -> Callable[[Floats], Floats] | None:
         """How implausible float rows are, for one call; None if this explainer has no measure of it."""
@@ -331,18 +334,22 @@ class Fitted:
         Also the lines of the part for which there is nothing else.
         """
         points, score = answers.points, question.scorer
-        shared = np.flatnonzero(self.privacy.is_training_row(points.values))
+        shared = np.flatnonzero(self._is_training_row(points.values))
         lines, first = np.unique(points.row[shared], return_index=True)
-        if not len(lines):
+        if self.privacy.digests is None:
             return answers, lines
         seekers = _seekers(question, part)
+        without = np.setdiff1d(np.flatnonzero(~question.is_answered[part.lines]), points.row)
+        refused = self._refused_already(seekers, without, score)
+        if not len(lines):
+            return answers, refused
         back = step_back(
             seekers,
             points.take(shared[first]),
             jury=self.jury,
             score=score,
             distance=self.distance,
-            is_refused=self.privacy.is_training_row,
+            is_refused=self._is_training_row,
         )
         walks = jump(seekers.rows[back.row], back.values, back.outputs)
         found = [(back.row, one_for_each(back.donor, walks, np.ones(len(back.row), dtype=bool)))]
@@ -350,11 +357,18 @@ class Fitted:
         if len(left):
             some = seekers.take(left)
             more = self._search_hybrids(some, self.donors.nearest(some, score), score, error=None)
-            more = more.without_rows(more.points.row[self.privacy.is_training_row(more.points.values)])
+            more = more.without_rows(more.points.row[self._is_training_row(more.points.values)])
             found.append((left, more))
             left = np.setdiff1d(left, left[more.points.row])
         everyone = np.arange(len(part.lines))
-        return joined([(everyone, answers.without_rows(lines)), *found], len(everyone)), left
+        kept_back = np.concatenate([left, refused])
+        return joined([(everyone, answers.without_rows(lines)), *found], len(everyone)), kept_back
+
+    def _refused_already(self, seekers: Seekers, lines: Ints, score: Scorer) -> Ints:
+        """Of rows for which nothing was found, those that would have had a training row as it is."""
+        donors = self.donors.nearest(seekers.take(lines), score)
+        is_shared = (donors.place >= 0) & self._is_training_row(donors.values)
+        return lines[is_shared & seekers.keep_to_limit(lines, donors.values)]
 
     def _check_answers(self, question: Question, parts: list[Part], answers: Answers) -> None:
         """The last line of the contract: nothing leaves that the models did not accept, or that breaks a rule."""
@@ -369,7 +383,7 @@ class Fitted:
                 "Call fit again with the model as it is."
             )
         handed_out = [some for some in (points, answers.front) if some is not None]
-        if any(self.privacy.is_training_row(some.values).any() for some in handed_out):
+        if any(self._is_training_row(some.values).any() for some in handed_out):
             raise NicecfError("a counterfactual is a training row. This is a defect of nicecf: please report it.")
         for part in parts:
             for some in handed_out:

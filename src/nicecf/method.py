@@ -74,10 +74,19 @@ class Training:
         return Heom.of(self.values, self.schema.is_categorical, "range")
 
     @cached_property
-    def fingerprint(self) -> str:
-        """Of the training data, whatever the model; to be asked for before anyone takes the rows over."""
+    def fingerprints(self) -> dict[str, str]:
+        """Of the model, by what it says of training rows, and of the training data, whatever the model and the options.
+
+        To be asked for before anyone takes the rows over.
+        """
         kinds = [(column.name, column.is_categorical, [*map(plain, column.levels)]) for column in self.schema.columns]
-        return fingerprint(kinds, *self.values.T, self.labels)  # by columns: they need no copy of the table
+        said = self.jury.probabilities(self.outputs[_sample(len(self.outputs))])
+        # By columns: they need no copy of the table. There are many NaNs, and a tiny negative number rounds to -0.0.
+        columns = (np.where(np.isnan(column), np.nan, column) for column in self.values.T)
+        return {
+            "model": fingerprint(list(self.jury.classes), np.round(said, 6) + 0.0),
+            "training": fingerprint(kinds, *columns, self.labels),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +335,6 @@ class Asked:
     jury: Jury
     is_kept: Callable[[Ints, Floats], Bools]
     donor_at: Callable[[int], Floats | None]
-    fingerprints: Callable[[], dict[str, str]]
 
     def outputs(self, values: Floats) -> tuple[Ints, Floats]:
         outputs = self.jury.outputs(self.schema.decode(values), len(values))

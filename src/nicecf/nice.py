@@ -22,6 +22,7 @@ from nicecf.fitted import Call, Fitted
 from nicecf.method import Training, Witnesses, find_twin, learn, measure
 from nicecf.neighbors import DonorIndex
 from nicecf.options import check_count, check_seconds, check_seed, choose
+from nicecf.origin import described
 from nicecf.privacy import Privacy
 from nicecf.progress import Choice, check_choice
 from nicecf.reading import rules_of
@@ -262,18 +263,23 @@ class NICE(Explainer):
         OptionError where ``fit`` had no reason to learn what is plausible, and that is needed now.
         """
         self._check_fitted()
+        self._check_unchanged()
         asked = {"optimize": optimize, "search": search, "neighbors": neighbors}
-        other = type(self)(
-            **self.get_params(deep=False) | {name: value for name, value in asked.items() if value is not None}
-        )
-        choices = other._choices()
-        fitted: Fitted = replace(self._fitted, **choices)
+        asked = {name: value for name, value in asked.items() if value is not None}
+        if search == "greedy" and neighbors is None:
+            asked["neighbors"] = None  # the number for the thorough search means nothing now
+        other = type(self)(**self.get_params(deep=False) | asked)
+        fitted: Fitted = replace(self._fitted, **other._choices())
         if fitted.measure_error is None and (fitted.thorough or rewards.needs_plausibility(fitted.reward)):
             raise OptionError(
                 "this explainer was fitted without a measure of plausibility, which optimize='plausibility' and "
                 "search='thorough' need. Fit it with one of them, or with plausibility=."
             )
-        return other._keep(fitted)
+        if "donor_values" in vars(self._fitted):  # they depend on the donors alone
+            vars(fitted)["donor_values"] = self._fitted.donor_values
+        other._keep(fitted)
+        other._options = self._options | described(asked)
+        return other
 
     def _fitted_to(self, training: Training) -> Fitted:
         decisions, n_classes = training.decisions, len(training.jury.classes)
@@ -294,7 +300,7 @@ class NICE(Explainer):
         weights = _weights(self.feature_weights, training.schema)
         distance = Heom.of(training.values, is_categorical, self.scale, weights)
         privacy = Privacy.of(training.values, share_donor=bool(self.share_donor), min_count=self.min_count)
-        training_fingerprint = training.fingerprint
+        fingerprints = training.fingerprints
         # The index takes the encoded rows over and reorders them: no one may use them after this line.
         index = DonorIndex.of(training.values, np.where(is_donor, groups, -1), n_groups, distance)
         fitted = Fitted(
@@ -307,7 +313,7 @@ class NICE(Explainer):
             donors=DonorSearch(index, training.outputs[index.positions], training.jury),
             n_decided=np.bincount(decisions, minlength=n_classes),
             profile=training.profile,
-            training_fingerprint=training_fingerprint,
+            fingerprints=fingerprints,
             privacy=privacy,
             measure_error=measure_error,
             is_own_measure=is_own_measure,

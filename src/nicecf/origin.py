@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Protocol
 
 import numpy as np
 
-from nicecf._typing import Bools, Floats, Ints
+from nicecf._typing import Bools, Floats, Ints, Objects
 from nicecf.exceptions import plain
 from nicecf.profile import Profile
 
@@ -31,9 +31,6 @@ class Maker(Protocol):
     def donor(self, position: int) -> Floats | None:
         """The training row at a position; None if it is not kept, or not to be shared."""
 
-    def fingerprints(self) -> dict[str, str]:
-        """Of the model (what it says of training rows) and of the training data."""
-
 
 @dataclass(frozen=True, eq=False)
 class Origin:
@@ -50,12 +47,7 @@ class Origin:
     options: dict[str, Any]
     call: dict[str, Any]
     rules: Callable[[int], dict[str, Any]]
-    _fingerprints: dict[str, str] | None = None
-
-    @cached_property
-    def fingerprints(self) -> dict[str, str]:
-        """Of the model and of the training data; made when first asked for."""
-        return self._fingerprints or (self.maker.fingerprints() if self.maker else {})
+    fingerprints: dict[str, str]
 
     def about(self) -> dict[str, Any]:
         """Who made this, of what, with which versions: values that JSON holds."""
@@ -72,17 +64,20 @@ class Origin:
     def call_of(self, line: int) -> dict[str, Any]:
         """What was asked for one row: the call that asks the same for it alone."""
         target = self.call["target_class"]
-        own = target.labels[line] if isinstance(target, _PerRow) else target
+        own = plain(target.labels[line]) if isinstance(target, _PerRow) else target
         return {**self.call, "target_class": own, "constraints": self.rules(line)}
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = replace(self, maker=None, _fingerprints=self.fingerprints)
-        return {name: value for name, value in vars(kept).items() if name != "fingerprints"}
+        return {**vars(self), "maker": None}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Origin:
+        """The same: a copy within this process may go on asking the explainer."""
+        return self
 
 
 @dataclass(frozen=True)
 class _PerRow:
-    labels: list[Any]
+    labels: Objects
 
 
 @cache  # to look one up takes longer than to explain a row
@@ -98,7 +93,7 @@ def called(target_class: Any, **options: Any) -> dict[str, Any]:
     if isinstance(target_class, (list, tuple)):
         target: Any = [plain(one) for one in target_class]
     elif hasattr(target_class, "__len__") and not isinstance(target_class, (str, bytes)) and np.ndim(target_class):
-        target = _PerRow([plain(one) for one in target_class])
+        target = _PerRow(np.array(target_class, dtype=object))
     else:
         target = plain(target_class)
     return {"target_class": target, **options}

@@ -38,7 +38,9 @@ class Privacy:
         """
         if self.digests is None:
             return np.zeros(len(values), dtype=bool)
-        return np.isin(_digests(values), self.digests)
+        digests = _digests(values)
+        at = np.searchsorted(self.digests, digests)
+        return np.asarray(self.digests[np.minimum(at, len(self.digests) - 1)] == digests)
 
     def guarded(self, schema: Schema) -> Schema:
         """The schema of the training data, with the values of each column that may be used."""

@@ -33,9 +33,9 @@ class Reasons:
     """Looks for reasons, for the rows of one ``explain`` call that were not helped.
 
     ``n_decided`` are the training rows that the model puts into each class; ``min_count`` of them must hold a value
-    for it to be used. ``walk`` walks some rows to their donors,
-    ``apply`` explains a row under other rules, both as the explainer does: what is said of a relaxation is what it
-    gives when it is applied. Without ``apply``, that is the walk.
+    for it to be used; rows of which ``is_refused`` says so may not be handed out, and help nobody. ``walk`` walks some
+    rows to their donors, ``apply`` explains a row under other rules, both as the explainer does: what is said of a
+    relaxation is what it gives when it is applied. Without ``apply``, that is the walk.
     """
 
     question: Question
@@ -43,6 +43,7 @@ class Reasons:
     n_decided: Ints
     trained: Schema
     min_count: int
+    is_refused: Callable[[Floats], Bools]
     walk: Callable[..., Answers]
     apply: Callable[[int, Constraints], Floats | None] | None
 
@@ -103,6 +104,7 @@ class Reasons:
         walking = np.flatnonzero(donors.place >= 0)
         some, ends = seekers.take(walking), donors.take(walking)
         points = self.walk(jury, some, ends, score).points
+        points = points.take(~self.is_refused(points.values))
         n_changes, distances = self._measured(some.rows[points.row], points.values)
         confidence = jury.confidence(points.outputs)
         for at, row in enumerate(points.row.tolist()):
@@ -112,6 +114,7 @@ class Reasons:
 
     def _by_points(self, lines: Ints, points: Points) -> Iterator[tuple[int, Candidate]]:
         """Known points as candidates, by the positions of their rows among some lines."""
+        points = points.take(~self.is_refused(points.values))
         place_of = {line: at for at, line in enumerate(lines.tolist())}
         rows = self.question.rows[points.row]
         n_changes, distances = self._measured(rows, points.values)

@@ -22,7 +22,7 @@ from nicecf.distance import Heom
 from nicecf.explainer import Explainer
 from nicecf.method import Asked, Question, Training, Witnesses, ask, learn, measure
 from nicecf.options import check_seconds
-from nicecf.origin import Origin, called, fingerprint
+from nicecf.origin import Origin, called
 from nicecf.profile import Profile
 from nicecf.progress import Choice, Report, check_choice, reporting
 from nicecf.result import Counterfactuals
@@ -132,7 +132,7 @@ class FittedBaseline:
     witnesses: Witnesses
     distance: Heom
     profile: Profile
-    training_fingerprint: str
+    fingerprints: dict[str, str]
     search: Search
 
     def explain(
@@ -180,18 +180,14 @@ class FittedBaseline:
             several=False,
             origin=Origin(
                 self.profile,
-                Asked(schema, self.jury, _keeps_all, _no_donor, self.fingerprints),
+                Asked(schema, self.jury, _keeps_all, _no_donor),
                 explainer=self.name,
                 options=options,
                 call=call,
                 rules=_no_rules,
+                fingerprints=self.fingerprints,
             ),
         )
-
-    def fingerprints(self) -> dict[str, str]:
-        """Of the model, by what it says of the witnesses, and of the training data."""
-        model = fingerprint(list(self.jury.classes), self.witnesses.positions, np.round(self.witnesses.outputs, 6))
-        return {"model": model, "training": self.training_fingerprint}
 
     def _task(self, question: Question, lines: Ints, report: Report) -> Task:
         return Task(
@@ -274,7 +270,7 @@ class Baseline(Explainer, ABC):
         witnesses = Witnesses.of(training)
         cost = measure(training, witnesses)
         distance = training.by_range
-        training_fingerprint = training.fingerprint
+        fingerprints = training.fingerprints
         # Last, because a search may take the encoded rows over.
         search = self._search_of(training)
         return self._keep(
@@ -286,7 +282,7 @@ class Baseline(Explainer, ABC):
                 witnesses,
                 distance,
                 training.profile,
-                training_fingerprint,
+                fingerprints,
                 search,
             )
         )

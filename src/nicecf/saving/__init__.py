@@ -114,11 +114,7 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
     """A fitted NICE as a manifest and the members of an archive."""
     fitted: Fitted = nice._fitted
     options = nice.get_params(deep=False)
-    now = described(options)
-    # What these two came to is part of what was learned.
-    changed = [name for name in now if now[name] != nice._options[name] and name not in ("classes", _KINDS)]
-    if changed:
-        raise OptionError(f"{listed(changed)} was changed after fit. Call fit again before the explainer is saved.")
+    nice._check_unchanged()
     functions = [name for name in FUNCTIONS if _is_function(name, options[name])]
     index, members_of_index = index_to_members(fitted.donors.index)
     privacy, members_of_privacy = privacy_to_members(fitted.privacy)
@@ -140,7 +136,7 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         "privacy": privacy,
         "autoencoder": autoencoder,
         "plausibility": measured(fitted),
-        "fingerprints": fitted.fingerprints(),
+        "fingerprints": fitted.fingerprints,
     }
     members = {
         "training.arrow": table_to_arrow(fitted.donors.index.values, fitted.schema),
@@ -236,7 +232,7 @@ def _fitted(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> Fitted:
         donors=DonorSearch(parts.index, parts.outputs, models.jury),
         n_decided=parts.n_decided,
         profile=parts.profile,
-        training_fingerprint=manifest["fingerprints"]["training"],
+        fingerprints={name: str(one) for name, one in manifest["fingerprints"].items()},
         privacy=parts.privacy,
         measure_error=nice.plausibility if parts.autoencoder is None else parts.autoencoder,
         is_own_measure=parts.autoencoder is not None,

@@ -8,6 +8,7 @@ from contextlib import suppress
 import numpy as np
 
 from nicecf._typing import Bools, Floats, Ints
+from nicecf.classifier import CELLS_PER_CALL
 from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.schema import differs
@@ -31,12 +32,34 @@ def step_back(
     there is a way.
     """
     values, outputs = points.values.copy(), points.outputs.copy()
-    left, done = np.arange(len(points.row)), np.empty(0, dtype=np.intp)
+    # All ways back of some points at a time: as many rows as the model is asked about at once.
+    block = max(1, CELLS_PER_CALL // max(1, values.shape[1]) ** 2)
+    done = [
+        _taken_back(seekers, points.row, values, outputs, some, jury, score, distance, is_refused)
+        for some in (np.arange(at, min(at + block, len(values))) for at in range(0, len(values), block))
+    ]
+    found = np.sort(np.concatenate([np.empty(0, dtype=np.intp), *done]))
+    return Points(points.row[found], points.donor[found], values[found], outputs[found])
+
+
+def _taken_back(
+    seekers: Seekers,
+    row: Ints,
+    values: Floats,
+    outputs: Floats,
+    left: Ints,
+    jury: Jury,
+    score: Scorer,
+    distance: Heom,
+    is_refused: Callable[[Floats], Bools],
+) -> Ints:
+    """Take some of the points back, in place; those for which there is a way."""
+    done = np.empty(0, dtype=np.intp)
     with suppress(OutOfTime):
         # Ends: every turn puts back a feature of each point that is left.
         while len(left):
-            at, hybrids = _one_step_back(seekers, points.row[left], values[left])
-            own = points.row[left][at]
+            at, hybrids = _one_step_back(seekers, row[left], values[left])
+            own = row[left][at]
             reached = score(hybrids) if len(hybrids) else outputs[:0]
             is_good = jury.accepts(reached, seekers.wanted[own]) & differs(seekers.rows[own], hybrids).any(axis=1)
             at, hybrids, reached, own = at[is_good], hybrids[is_good], reached[is_good], own[is_good]
@@ -48,8 +71,7 @@ def step_back(
             values[left[here]], outputs[left[here]] = hybrids[best], reached[best]
             done = np.concatenate([done, left[here[~refused[best]]]])
             left = left[here[refused[best]]]
-    done = np.sort(done)
-    return Points(points.row[done], points.donor[done], values[done], outputs[done])
+    return done
 
 
 def _one_step_back(seekers: Seekers, row: Ints, values: Floats) -> tuple[Ints, Floats]:

@@ -92,13 +92,21 @@ class _UnfitError(Exception):
 
 def _read(cells: _Cells) -> Any:
     if not cells.column.is_categorical:
-        distinct, codes = cells.converted(_as_number)
+        distinct, codes = cells.converted(_as_measure)
         numbers = np.array([np.nan if one is None else float(one) for one in distinct] + [np.nan])
         return _numbers(numbers[codes], cells.column.prototype.dtype)
     distinct, codes = cells.converted(_as_level(cells.column, is_text=cells.table.is_text))
     values = np.empty(len(distinct) + 1, dtype=object)
     values[:] = [*distinct, None]
     return _levels(values[codes], cells.column)
+
+
+def _as_measure(value: Any) -> float | int | None:
+    """A number of a number column, which holds floats."""
+    number = _as_number(value)
+    if isinstance(number, int) and int(float(number)) != number:
+        raise _UnfitError(f"holds {number}, an integer that a float cannot hold exactly; rescale it")
+    return number
 
 
 def _as_number(value: Any) -> float | int | None:
