@@ -202,3 +202,11 @@ def test_an_interrupted_process_leaves_nothing(tmp_path):
         process.send_signal(signal.SIGINT)
         process.wait(timeout=30)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("path", [5, None, b"x", "a\0b"])
+def test_what_is_no_path_is_said(path):
+    from nicecf.exceptions import OptionError
+
+    with pytest.raises(OptionError, match=r"path"), writing(path):
+        pass

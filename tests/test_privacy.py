@@ -189,3 +189,17 @@ def test_many_points_step_back_in_parts(monkeypatch):
     whole = nice.explain(p)
     monkeypatch.setattr(step_back, "CELLS_PER_CALL", 32)
     assert np.array_equal(nice.explain(p).to_numpy(), whole.to_numpy(), equal_nan=True)
+
+
+def test_pictures_of_a_guarded_explainer_show_no_rare_value_and_no_donor():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"a": random.integers(0, 4, 300), "secret": random.integers(10_000, 99_999, 300)})
+    X["town"] = random.choice(["A", "B"], 300)
+    X.loc[7, "town"] = "Hamlet"
+    model = lambda X: np.column_stack([X["a"] < 2, X["a"] >= 2]).astype(float)
+    cfs = NICE(model, classes=[0, 1], justified=False, min_count=5).fit(X).explain(X.iloc[:3])
+    columns = cfs._origin.profile.columns
+    assert columns[1].counts.sum() == 0  # no number of it occurs five times
+    assert columns[2].counts.sum() == 299
+    assert cfs[0].donor is not None
+    assert cfs._origin.maker.donor(cfs[0].donor) is None

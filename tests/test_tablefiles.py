@@ -389,3 +389,10 @@ def test_a_whole_number_that_a_float_cannot_hold_is_refused(tmp_path):
     schema, _ = Schema.of(pd.DataFrame({"n": [0, 1]}))
     with pytest.raises(FileError, match="line 2: column 'n' holds 9007199254740993, an integer that a float cannot"):
         tablefiles.like(tablefiles.read_cells(path), schema.columns)
+
+
+def test_semicolons_and_decimal_commas_are_seen(tmp_path):
+    path = tmp_path / "de.csv"
+    path.write_text('a;b;"c, d"\n1,5;2,5;3\n')
+    with pytest.raises(FileError, match="de.csv holds more semicolons than commas in its header"):
+        read(path)

@@ -760,3 +760,22 @@ def test_a_wording_is_frozen_and_holds_copies():
     assert pickle.loads(pickle.dumps(wording)) == wording
     with pytest.raises(AttributeError):
         wording.language = "de"
+
+
+def test_nothing_that_a_terminal_obeys_is_printed():
+    X = pd.DataFrame({"k\x1b[31m": ["\x1b[2J", "\u202eevil"]}, index=["a\x1b", "b"])
+    model = lambda X: np.column_stack([X.iloc[:, 0] == "\x1b[2J", X.iloc[:, 0] != "\x1b[2J"]).astype(float)
+    cfs = NICE(model, classes=["n\x1b", "y"]).fit(X, ["n\x1b", "y"]).explain(X[:1])
+    for printed in (repr(cfs), repr(cfs[0]), repr(cfs.summary()), str(cfs[0].changes[0]), cfs[0].text()):
+        assert "\x1b" not in printed
+        assert "\u202e" not in printed
+
+
+def test_a_feature_that_is_called_like_a_class_has_its_name_in_reasons():
+    X = pd.DataFrame({"income": [0.0, 1.0], "age": [0.0, 0.0]})
+    model = lambda X: np.column_stack([1 - X["income"], X["income"]])
+    nice = NICE(model, classes=["age", "income"], constraints=Constraints(immutable=["income"])).fit(
+        X, ["age", "income"]
+    )
+    said = nice.explain(X[:1])[0].text(wording=Wording(names={"income": "gross pay"}))
+    assert "gross pay may not change" in said

@@ -20,7 +20,8 @@ from nicecf.records import FORMAT, VERSION, digest_of, feature_keys
 from nicecf.schema import Column, Schema
 
 # How far a probability may be from that in the record: a batch adds up its numbers in another order than a row alone.
-_SAME_PROBABILITY = 1e-9
+# Models in single precision answer a batch and one row of it a little differently.
+_SAME_PROBABILITY = 1e-6
 
 # What a record must have, and of which kind.
 _PARTS: dict[str, type | tuple[type, ...]] = {
@@ -83,7 +84,7 @@ def replay(record: Mapping[str, Any], nice: Any) -> Replay:
     ``record``: what ``cfs.to_records()`` or ``cfs[i].to_record()`` gave, also by way of JSON. ``nice``: a fitted
     explainer, the one that made it or one that was loaded or fitted again. The row is explained as it was then, with
     the same target, rules and number of counterfactuals. Compared are the explanation, cell by cell, the decision, the
-    probabilities (to 1e-9), the donor, the options, and the fingerprints of model and training data.
+    probabilities (to 1e-6), the donor, the options, and the fingerprints of model and training data.
 
     FileError for what is no record, or one of a newer format.
 

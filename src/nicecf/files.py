@@ -8,9 +8,9 @@ import secrets
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from nicecf.exceptions import FileError, did_you_mean
+from nicecf.exceptions import FileError, OptionError, did_you_mean
 
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 # Of what goes wrong while a file is written, what is the disk's doing and not that of whoever makes the contents.
@@ -32,7 +32,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     >>> os.listdir(os.path.dirname(path))
     ['answer']
     """
-    name = os.fspath(path)
+    name = checked(path)
     mode = _mode(name)
     if mode is not None and not stat.S_ISREG(mode):
         with _explained(name):
@@ -91,6 +91,16 @@ def existing(path: str | os.PathLike[str]) -> str:
         raise FileError(f"{name} is a folder; give the path of a file in it.") from None
     except OSError as error:
         raise FileError(f"{name} cannot be read: {reason(error)}.") from error
+
+
+def checked(path: Any) -> str:
+    """A path as text; OptionError for what is none."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise OptionError(f"path must be the path of a file, got {type(path).__name__}.")
+    name = os.fspath(path)
+    if not isinstance(name, str) or "\0" in name:
+        raise OptionError(f"{name!r} cannot be the path of a file; give it as text without zero bytes.")
+    return name
 
 
 def reason(error: OSError) -> str:

@@ -205,7 +205,7 @@ class Fitted:
         return _keep_rules(parts, lines, values) & ~self._is_training_row(values)
 
     def _donor_at(self, position: int) -> Floats | None:
-        if self.privacy.digests is not None:
+        if self.privacy.digests is not None or self.privacy.common is not None:
             return None
         place = np.flatnonzero(self.donors.index.positions == position)
         return self.donors.index.values[place[0]] if len(place) else None

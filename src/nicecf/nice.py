@@ -24,6 +24,7 @@ from nicecf.neighbors import DonorIndex
 from nicecf.options import check_count, check_seconds, check_seed, choose
 from nicecf.origin import described
 from nicecf.privacy import Privacy
+from nicecf.profile import Profile
 from nicecf.progress import Choice, check_choice
 from nicecf.reading import rules_of
 from nicecf.result import Counterfactuals
@@ -301,6 +302,8 @@ class NICE(Explainer):
         distance = Heom.of(training.values, is_categorical, self.scale, weights)
         privacy = Privacy.of(training.values, share_donor=bool(self.share_donor), min_count=self.min_count)
         fingerprints = training.fingerprints
+        guarded = privacy.guarded(training.schema)
+        profile = training.profile if guarded is training.schema else Profile.of(training.values, guarded)
         # The index takes the encoded rows over and reorders them: no one may use them after this line.
         index = DonorIndex.of(training.values, np.where(is_donor, groups, -1), n_groups, distance)
         fitted = Fitted(
@@ -312,7 +315,7 @@ class NICE(Explainer):
             distance=distance,
             donors=DonorSearch(index, training.outputs[index.positions], training.jury),
             n_decided=np.bincount(decisions, minlength=n_classes),
-            profile=training.profile,
+            profile=profile,
             fingerprints=fingerprints,
             privacy=privacy,
             measure_error=measure_error,

@@ -42,10 +42,18 @@ class Profile:
 
     @classmethod
     def of(cls, values: Floats, schema: Schema) -> Profile:
-        """Look at encoded training rows."""
+        """Look at encoded training rows. Of a guarded schema, only at values that may be handed out."""
         sample = np.unique(np.linspace(0, len(values) - 1, _MOST_ROWS).astype(np.intp))
-        columns = [_profile_of(values[sample, j], column, schema) for j, column in enumerate(schema.columns)]
+        columns = [
+            _profile_of(_common(values[sample, j], column), column, schema) for j, column in enumerate(schema.columns)
+        ]
         return cls(tuple(columns), len(sample))
+
+
+def _common(values: Floats, column: Column) -> Floats:
+    if column.common is None:
+        return values
+    return values[np.isin(values, column.common) | (np.isnan(values) & np.isnan(column.common).any())]
 
 
 def _profile_of(values: Floats, column: Column, schema: Schema) -> ColumnProfile:

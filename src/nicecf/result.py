@@ -24,7 +24,7 @@ from nicecf.records import records_of
 from nicecf.report import report_html, write_report
 from nicecf.schema import Schema, differs
 from nicecf.summary import Summary, summary_of
-from nicecf.words.wording import Wording
+from nicecf.words.wording import Wording, one_line
 
 _ROWS_SHOWN = 10
 
@@ -349,7 +349,7 @@ class Counterfactuals:
     def __repr__(self) -> str:
         """A summary and the first rows."""
         first = self[:_ROWS_SHOWN]
-        labels = [str(label) for label in first._labels]
+        labels = [one_line(str(label)) for label in first._labels]
         width = max(map(len, labels), default=0)
         lines = [f"  {label:>{width}}  {words.line(one)}" for label, one in zip(labels, first, strict=True)]
         return "\n".join([self._summary(), *lines, *(f"  {line}" for line in self._more() + self._noted())])

@@ -73,7 +73,7 @@ def add(commands: Any) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from nicecf import NICE, modelfiles, tablefiles
-    from nicecf.exceptions import OptionError
+    from nicecf.exceptions import ModelError, OptionError, listed
 
     if options.label is None and not options.no_justified:
         raise OptionError("--label is missing: the column of the training table with the labels (or --no-justified).")
@@ -99,7 +99,13 @@ def _run(options: argparse.Namespace) -> int:
         random_state=options.seed,
         share_donor=not options.no_share_donor,
         min_count=options.min_count,
-    ).fit(X, y)
+    )
+    try:
+        nice.fit(X, y)
+    except ModelError as error:
+        numbers = [str(name) for name in X.select_dtypes("number").columns]
+        hint = f" Read as numbers: {listed(numbers)}; a code such as 01234 that the model knows as text: --text COLUMN."
+        raise ModelError(f"{error}{hint if numbers and not options.text else ''}") from error
     notes = {
         "model": {"given": options.model, "sha256": modelfiles.checksum(options.model)},
         "label": options.label,
@@ -146,7 +152,7 @@ def _as_trained(X: pd.DataFrame, model: Any, options: argparse.Namespace) -> pd.
     if extra:
         raise FileError(
             f"{options.train} has the column {listed(extra)}, which the model was not trained on. Leave it out: "
-            f"--ignore {','.join([*options.ignore, *extra])}"
+            f"--ignore {shlex.quote(','.join([*options.ignore, *extra]))}"
         )
     return X[trained] if trained else X
 
@@ -218,7 +224,11 @@ def _told(nice: NICE, options: argparse.Namespace, y: Any) -> str:
     empty = [str(label) for label, count in zip(nice.classes_, donors, strict=True) if not count]
     if empty:
         lines.append(("beware", f"no donors for {', '.join(empty)}: no row can be explained towards it"))
-    command = shlex.join(["nicecf", "explain", options.out, "new.csv", "--out", "out.csv"])
+    trust = [
+        *(["--trust", ",".join(options.trust)] if options.trust else []),
+        *["--trust-pickle"] * options.trust_pickle,
+    ]
+    command = shlex.join(["nicecf", "explain", options.out, "new.csv", *trust, "--out", "out.csv"])
     return f"{options.out} is ready.\n{common.facts(lines)}\nNext: {command}"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import floor, log10
 
+from nicecf.documents.inline import harmless
+
 _LONGEST = 400
 _NARROWEST = 6
 
@@ -53,7 +55,7 @@ def short(value: object, most: int) -> str:
     >>> short("a long name", 8), short("two\nlines", 20)
     ('a long …', 'two lines')
     """
-    line = " ".join(str(value).split())
+    line = harmless(" ".join(str(value).split()))
     return line if len(line) <= most else line[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 

@@ -28,7 +28,16 @@ def text(value: object) -> str:
     >>> text('<script> & "x"')
     '&lt;script&gt; &amp; &quot;x&quot;'
     """
-    return escape(_OBEYED.sub("\ufffd", str(value)), quote=True)
+    return escape(harmless(str(value)), quote=True)
+
+
+def harmless(text: str) -> str:
+    r"""Text in which what a terminal or a page would obey, or no file can hold, is shown as unknown.
+
+    >>> harmless("\x1b[2J\u202eevil")
+    '\ufffd[2J\ufffdevil'
+    """
+    return _OBEYED.sub("\ufffd", text)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()) -> str:

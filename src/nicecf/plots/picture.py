@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, get_args
 
 from nicecf.exceptions import OptionError
-from nicecf.files import writing
+from nicecf.files import checked, writing
 from nicecf.plots.canvas import DPI, Suffix, drawn
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Picture:
 
         The same picture gives the same bytes, with one version of matplotlib.
         """
-        suffix = PurePath(os.fspath(path)).suffix.lower().removeprefix(".")
+        suffix = PurePath(checked(path)).suffix.lower().removeprefix(".")
         known = next((one for one in get_args(Suffix) if one == suffix), None)
         if known is None:
             raise OptionError(

@@ -20,6 +20,7 @@ from nicecf.autoencoder import Autoencoder
 from nicecf.constraints import Constraints
 from nicecf.distance import Heom
 from nicecf.exceptions import FileError, OptionError, listed, plain
+from nicecf.files import checked
 from nicecf.fitted import Fitted
 from nicecf.json_values import NotHeld, from_json, to_json
 from nicecf.method import Witnesses
@@ -60,14 +61,14 @@ def save(nice: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | 
 
     ``notes``: values that JSON holds and that loading does not look at, such as where the model is kept.
     """
-    _check_path(path)
+    checked(path)
     manifest, members = taken_apart(nice)
     archive.write(path, {**manifest, "notes": dict(notes or {})}, members, by=versions()["nicecf"])
 
 
 def notes(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What was noted in a saved explainer; FileError for a file that is not, to the last bit, what was saved."""
-    _check_path(path)
+    checked(path)
     noted = archive.read(path, by=versions()["nicecf"])[0].get("notes")
     return noted if isinstance(noted, dict) else {}
 
@@ -80,7 +81,7 @@ def load(
     FileError for a file that is not, to the last bit, what was saved; ModelError for a model that does not say what
     the one said that it was saved with; OptionError for a function that is missing, or too many.
     """
-    _check_path(path)
+    checked(path)
     manifest, members = archive.read(path, by=versions()["nicecf"])
     try:
         parts, options = _put_together(manifest, members)
@@ -301,8 +302,3 @@ def _check_functions(path: Any, given: Mapping[str, Any], wanted: list[str], n_m
             raise OptionError(f"{name} must be the function that {path} was saved with, got {value!r}.")
     if "robust_to" in wanted and len(given["robust_to"]) != n_models:
         raise OptionError(f"{path} was saved with {n_models} models in robust_to; got {len(given['robust_to'])}.")
-
-
-def _check_path(path: Any) -> None:
-    if not isinstance(path, (str, os.PathLike)):
-        raise OptionError(f"path must be the path of a file, got {type(path).__name__}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -86,6 +87,9 @@ class _Cells:
         return distinct, codes
 
 
+_MOST_DIGITS = 400
+
+
 class _UnfitError(Exception):
     """Why a value cannot be one of its column; the end of a message that starts with the column."""
 
@@ -116,6 +120,8 @@ def _as_number(value: Any) -> float | int | None:
             return None
         if not _NUMBER.fullmatch(word):
             raise _UnfitError(f"holds {value!r}, which is no number{_number_hint(word)}")
+        if len(word) > _MOST_DIGITS:
+            raise _UnfitError(f"holds a number of {len(word):,} characters; write it shorter")
         number = float(word)
         # Exact, where the column has large whole numbers for categories.
         value = int(word) if number.is_integer() and word.lstrip("+-").isdigit() else number
@@ -236,7 +242,8 @@ def _check_columns(table: FileTable, needed: list[str], ignore: Collection[str],
     if extra:
         raise FileError(
             f"{table.name} has the column {listed(extra)}, which fit did not see. Leave it out (ignore, on the command "
-            f"line --ignore {','.join(extra[:8])}), or take it for the labels of the rows (id, --id {extra[0]})."
+            f"line --ignore {shlex.quote(','.join(extra[:8]))}), or take it for the labels of the rows (id, --id "
+            f"{shlex.quote(extra[0])})."
         )
 
 

@@ -49,7 +49,7 @@ def read(content: bytes, name: str, separator: str, *, guess: bool, text: Collec
 
 def written(frame: pd.DataFrame, separator: str) -> bytes:
     """A frame as text; a missing cell is empty."""
-    return frame.to_csv(index=False, sep=separator, lineterminator="\n").encode("utf-8", "surrogateescape")
+    return frame.to_csv(index=False, sep=separator, lineterminator="\n").encode("utf-8", "backslashreplace")
 
 
 def decoded(content: bytes, name: str) -> str:
@@ -83,6 +83,11 @@ def _checked(text: str, name: str, separator: str) -> list[str]:
         _check_separator(header, name, separator)
         for line, cells in lines:
             if len(cells) != len(header):
+                if separator == "," and sum(one.count(";") for one in header) >= len(header) - 1 > 0:
+                    raise FileError(
+                        f"{name} holds more semicolons than commas in its header: cells must be separated by commas, "
+                        "and numbers have a decimal point. Save it so."
+                    )
                 raise FileError(
                     f"{name}, line {line:,}, has {_cells(len(cells))}, but the header has {len(header)}. Put text "
                     f'that holds {_WORDS[separator]} in quotes ("), and fill in what is missing.'

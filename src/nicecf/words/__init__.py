@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 from nicecf.exceptions import OptionError
 from nicecf.options import choose
 from nicecf.words.telling import Speaker, Told, told
-from nicecf.words.wording import Wording
+from nicecf.words.wording import Wording, one_line
 
 Style: TypeAlias = Literal["sentence", "bullets", "analyst", "letter"]
 
@@ -183,20 +183,20 @@ _STYLES: dict[str, Callable[[Told, Wording], str]] = {
 def line(one: Explained) -> str:
     """The explanation in one line of a list."""
     if not one.found:
-        return f"{one.predicted}: not found, {one.reason}"
+        return one_line(f"{one.predicted}: not found, {one.reason}")
     changes = ", ".join(map(change, one.changes)) or "nothing has to change"
-    return f"{one.predicted} -> {one.predicted_after}  {changes}"
+    return f"{one_line(str(one.predicted))} -> {one_line(str(one.predicted_after))}  {changes}"
 
 
 def change(one: Changed) -> str:
     """``age: 39 -> 41``."""
-    return f"{one.feature}: {shown(one.before)} -> {shown(one.after)}"
+    return f"{one_line(str(one.feature))}: {shown(one.before)} -> {shown(one.after)}"
 
 
 def text_table(one: Explained) -> str:
     """The changes, one line each, in columns."""
-    head = ("feature", "before", "after", f"P({one.predicted_after})")
-    rows = [(str(c.feature), shown(c.before), shown(c.after), percent(c.probability)) for c in one.changes]
+    head = ("feature", "before", "after", f"P({one_line(str(one.predicted_after))})")
+    rows = [(one_line(str(c.feature)), shown(c.before), shown(c.after), percent(c.probability)) for c in one.changes]
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)
@@ -211,7 +211,7 @@ def shown(value: Any) -> str:
     """
     if value is None:
         return "missing"
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else one_line(str(value))
 
 
 def percent(probability: float) -> str:

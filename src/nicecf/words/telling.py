@@ -183,9 +183,10 @@ class Speaker:
 
     def renamed(self, text: str, names: Sequence[Hashable], classes: Sequence[Hashable]) -> str:
         """A reason with the names that people use, where it quotes features and classes."""
-        called = {one: self.name(one) for one in names} | {one: self.wording.label(one) for one in classes}
+        labels = {one: name for one in classes if (name := self.wording.label(one)) is not None}
+        called = labels | {one: self.name(one) for one in names}
         for one, name in called.items():
-            if isinstance(one, str) and name is not None and name != one:
+            if isinstance(one, str) and name != one:
                 text = text.replace(repr(one), name)
         return one_line(text)
 

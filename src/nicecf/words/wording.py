@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from string import Formatter
 from typing import Any
-from unicodedata import category
 
+from nicecf.documents.inline import harmless
 from nicecf.exceptions import FileError, OptionError, did_you_mean, listed, plain
 
 _FOLDER = Path(__file__).parent / "phrases"
@@ -151,8 +151,7 @@ def one_line(text: str) -> str:
     """
     if text.isprintable() and "  " not in text and text == text.strip():
         return text
-    # What a terminal would obey, and halves of characters that no file can hold, are shown as unknown.
-    return "".join("\ufffd" if category(one) in ("Cc", "Cs") else one for one in " ".join(text.split()))
+    return harmless(" ".join(text.split()))
 
 
 def _looked_up(given: Mapping[Hashable, str], key: Hashable) -> str | None:

@@ -133,7 +133,7 @@ def _categories(this: Explanation, j: int, profile: ColumnProfile, before: int, 
         order.append(-1)
     asked = {before, after}
     room = _MOST_CATEGORIES - len(asked)
-    others = [code for code in order if code not in asked]
+    others = [code for code in order if code not in asked and counts[code]]  # unseen in training, or kept back
     kept = others if len(others) <= room else others[: room - 1]
     left_out = [code for code in others if code not in kept]
     shown = [code for code in order if code in asked or code in kept]
