@@ -585,6 +585,19 @@ class TestShow:
         table.assign(changes="{").to_csv("out.csv", index=False)
         assert "out.csv is damaged: row 1 is not as nicecf explain writes it" in refused("show", "out.csv")
 
+    @pytest.mark.parametrize("classes", [[False, True], [0.0, 1.0], ["", "yes"]], ids=str)
+    def test_labels_are_shown_as_the_texts_say_them(self, run, classes):
+        from nicecf import NICE, outcomes
+
+        X = pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 1.0]})
+        model = lambda X: np.column_stack([1 - X["a"], X["a"]])
+        cfs = NICE(model, classes=classes).fit(X, classes).explain(X)
+        outcomes.table(cfs, style="sentence", wording=None).to_csv("o.csv", index=False)
+        for number, one in enumerate(cfs):
+            _, out, _ = run("show", "o.csv", str(number), "--style", "sentence")
+            assert one.text() in " ".join(out.split())
+            assert (outcomes.read_outcomes(pd.read_csv("o.csv"), "o.csv")[number].decision) in one.text()
+
     def test_a_missing_value_and_a_long_name_are_shown(self, run):
         from nicecf.outcomes import COLUMNS
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -154,14 +155,24 @@ class Outcome:
 
     row: str
     found: bool
-    predicted: str
+    predicted: Any
     probability_before: float
-    predicted_after: str
+    predicted_after: Any
     probability: float
     changes: tuple[SavedChange, ...]
     text: str
     reason: str | None
     note: str | None
+
+    @property
+    def decision(self) -> str:
+        """What the decision is called where there is no wording."""
+        return Speaker(Wording(), is_letter=False).label(self.predicted)
+
+    @property
+    def decision_after(self) -> str:
+        """The same for the counterfactual."""
+        return Speaker(Wording(), is_letter=False).label(self.predicted_after)
 
     def retold(self, style: str, wording: Wording | None = None) -> str:
         """The explanation in another style, with the digits of the table: there is no model to ask."""
@@ -179,7 +190,7 @@ class Outcome:
             changes=tuple(_said(one, speaker) for one in self.changes),
             distance="",
             donor=None,
-            reason=self.reason or "",
+            reason=speaker.renamed(self.reason or "", list(wording.names), list(wording.classes)),
             relaxation=None,
             note=self.note,
         )
@@ -214,6 +225,13 @@ def read_outcomes(frame: pd.DataFrame, name: str) -> list[Outcome]:
     return outcomes
 
 
+def _label(value: Any) -> Any:
+    """A class as it was, as far as a file without types tells; an empty cell is the class without a name."""
+    if isinstance(value, str) and re.fullmatch(r"-?\d+\.\d+", value):
+        return float(value)
+    return {"True": True, "False": False, None: ""}.get(value, value)
+
+
 def _outcome(line: Mapping[str, Any]) -> Outcome:
     values: dict[str, Any] = {name: None if _is_empty(value) else plain(value) for name, value in line.items()}
     found = str(values["found"]).lower()
@@ -223,9 +241,9 @@ def _outcome(line: Mapping[str, Any]) -> Outcome:
     return Outcome(
         row=str(values["row"]),
         found=found == "true",
-        predicted=str(values["decision"]),
+        predicted=_label(values["decision"]),
         probability_before=float(values["probability"]),
-        predicted_after=str(values["decision_after"]),
+        predicted_after=_label(values["decision_after"]),
         probability=np.nan if values["probability_after"] is None else float(values["probability_after"]),
         changes=tuple(
             SavedChange(

@@ -81,15 +81,15 @@ def _told(one: Outcome, number: int, count: int, style: str | None, wording: Wor
     which = f" ({number + 1} of {count})" if count > 1 else ""
     then = "no counterfactual" if not one.found else "nothing has to change"
     if one.changes:
-        then = f"would be {one.predicted_after} ({percent(one.probability)})"
-    parts = [f"Row {one.row}{which}: {one.predicted} ({percent(one.probability_before)}), {then}"]
+        then = f"would be {one.decision_after} ({percent(one.probability)})"
+    parts = [f"Row {one.row}{which}: {one.decision} ({percent(one.probability_before)}), {then}"]
     parts.append(_folded(text))
     if one.changes:
         rows = [
             (each.feature, each.before or "missing", each.after or "missing", percent(each.probability))
             for each in sorted(one.changes, key=lambda each: each.step)
         ]
-        head = ("feature", "now", "then", f"P({one.predicted_after})")
+        head = ("feature", "now", "then", f"P({one.decision_after})")
         parts.append(aligned(head, rows, right=[3], cut=[0, 1, 2], width=common.width()))
     if one.note:
         parts.append(_folded(f"({one.note})"))
@@ -116,7 +116,7 @@ def _listed(outcomes: Sequence[Outcome], options: argparse.Namespace) -> str:
         )
     )
     first = sorted(outcomes, key=lambda one: one.found and not one.changes)[:_MOST_LISTED]
-    lines = [(one.row, one.predicted, one.predicted_after if one.found else "-", _in_short(one)) for one in first]
+    lines = [(one.row, one.decision, one.decision_after if one.found else "-", _in_short(one)) for one in first]
     nothing = f"; for {still:,} nothing has to change" if still else ""
     head = f"{options.file}: {common.counted(rows, 'row')}, {found:,} with a counterfactual{nothing}"
     table = aligned(("row", "decision", "becomes", "changes"), lines, cut=[0, 1, 2, 3], width=common.width())
