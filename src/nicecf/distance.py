@@ -8,12 +8,15 @@ it costs to change a feature, multiplies its part.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from nicecf._typing import Bools, Floats
+from nicecf._typing import Bools, Floats, is_number
+from nicecf.exceptions import OptionError
+from nicecf.schema import Schema
 
 Scale: TypeAlias = Literal["range", "std"]
 
@@ -72,3 +75,32 @@ class Heom:
         ):  # one after the other: a sum whose order is fixed does not depend on the batch
             total += self.feature(j, rows[:, j], others[:, j])
         return total
+
+
+def weights_of(feature_weights: Any, schema: Schema) -> Floats | None:
+    """What it costs to change each feature, by names or positions, or one number for each; 1 where nothing is said."""
+    if feature_weights is None:
+        return None
+    if isinstance(feature_weights, Mapping):
+        given = [(schema.position(one, "feature_weights"), weight) for one, weight in feature_weights.items()]
+    elif isinstance(feature_weights, (list, tuple, np.ndarray)):
+        if len(feature_weights) != len(schema.names):
+            raise OptionError(
+                f"feature_weights has {len(feature_weights)} numbers, but X has {len(schema.names)} columns. Pass one "
+                "for each, or a dict {feature: weight}."
+            )
+        given = list(enumerate(feature_weights))
+    else:
+        raise OptionError(
+            f"feature_weights must be a dict {{feature: weight}} or one number for each feature, got "
+            f"{type(feature_weights).__name__}."
+        )
+    weights = np.ones(len(schema.names))
+    for position, weight in given:
+        if not (is_number(weight) and 0 < weight < 1e100):
+            raise OptionError(
+                f"feature_weights has {weight!r} for {schema.names[position]!r}; a weight is a number above 0: what it "
+                "costs to change the feature, 1 by default."
+            )
+        weights[position] = weight
+    return weights

@@ -23,7 +23,7 @@ from nicecf.origin import Origin, called
 from nicecf.privacy import Privacy
 from nicecf.profile import Profile
 from nicecf.progress import Choice, Report, reporting
-from nicecf.reading import Part, parts_of, rules_of
+from nicecf.reading import Part, keep_rules, parts_of, rules_at, rules_of
 from nicecf.reasons import KEPT_BACK, Reasons
 from nicecf.result import Counterfactuals
 from nicecf.rewards import Round
@@ -196,13 +196,13 @@ class Fitted:
             explainer="NICE",
             options=call.options,
             call=asked,
-            rules=partial(_rules_at, [(part.lines, part.constraints) for part in parts]),
+            rules=partial(rules_at, [(part.lines, part.constraints) for part in parts]),
             fingerprints=self.fingerprints,
         )
 
     def _may_be_said(self, parts: list[Part], lines: Ints, values: Floats) -> Bools:
         """Whether values for rows of a call, in place of what was handed out, keep the rules and nobody's secret."""
-        return _keep_rules(parts, lines, values) & ~self._is_training_row(values)
+        return keep_rules(parts, lines, values) & ~self._is_training_row(values)
 
     def _donor_at(self, position: int) -> Floats | None:
         if self.privacy.digests is not None or self.privacy.common is not None:
@@ -405,26 +405,6 @@ def _seekers(question: Question, part: Part) -> Seekers:
 def _no_error(rows: Floats) -> Floats:
     """The measure of an explainer that has none: all rows are as plausible."""
     return np.zeros(len(rows))
-
-
-def _keep_rules(parts: list[Part], lines: Ints, values: Floats) -> Bools:
-    """Whether values for rows of a call keep their rules, but for those of groups: they are about the training row."""
-    kept = np.ones(len(lines), dtype=bool)
-    for part in parts:
-        if part.rules is not None:
-            mine = np.flatnonzero(np.isin(lines, part.lines))
-            own = np.searchsorted(part.lines, lines[mine])
-            kept[mine] = replace(part.rules, groups=()).are_kept(own, values[mine], values[mine])
-    return kept
-
-
-def _rules_at(parts: list[tuple[Ints, Constraints]], line: int) -> dict[str, Any]:
-    """The rules of one row."""
-    for lines, constraints in parts:
-        own = np.flatnonzero(lines == line)
-        if len(own):
-            return constraints.for_row(int(own[0])).to_dict()
-    return {}
 
 
 def _report_from(report: Report, start: int, n_done: int) -> None:

@@ -11,11 +11,11 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from nicecf import rewards, saving
-from nicecf._typing import Floats, Table, is_number
+from nicecf._typing import Table
 from nicecf.autoencoder import Autoencoder
 from nicecf.constraints import Constraints
 from nicecf.decision import check_min_probability
-from nicecf.distance import Heom, Scale
+from nicecf.distance import Heom, Scale, weights_of
 from nicecf.exceptions import OptionError, listed
 from nicecf.explainer import Explainer
 from nicecf.fitted import Call, Fitted
@@ -29,7 +29,6 @@ from nicecf.progress import Choice, check_choice
 from nicecf.reading import rules_of
 from nicecf.result import Counterfactuals
 from nicecf.rewards import Reward
-from nicecf.schema import Schema
 from nicecf.search.donors import DonorSearch
 
 
@@ -298,7 +297,7 @@ class NICE(Explainer):
         witnesses = Witnesses.of(training)
         cost = measure(training, witnesses)
         twin, twin_cost = find_twin(self.model, training, witnesses) if self.accelerate else (None, cost)
-        weights = _weights(self.feature_weights, training.schema)
+        weights = weights_of(self.feature_weights, training.schema)
         distance = Heom.of(training.values, is_categorical, self.scale, weights)
         privacy = Privacy.of(training.values, share_donor=bool(self.share_donor), min_count=self.min_count)
         fingerprints = training.fingerprints
@@ -406,32 +405,3 @@ class NICE(Explainer):
                 "row."
             )
         check_seconds("time_budget", time_budget)
-
-
-def _weights(feature_weights: Any, schema: Schema) -> Floats | None:
-    """What it costs to change each feature, by names or positions, or one number for each; 1 where nothing is said."""
-    if feature_weights is None:
-        return None
-    if isinstance(feature_weights, Mapping):
-        given = [(schema.position(one, "feature_weights"), weight) for one, weight in feature_weights.items()]
-    elif isinstance(feature_weights, (list, tuple, np.ndarray)):
-        if len(feature_weights) != len(schema.names):
-            raise OptionError(
-                f"feature_weights has {len(feature_weights)} numbers, but X has {len(schema.names)} columns. Pass one "
-                "for each, or a dict {feature: weight}."
-            )
-        given = list(enumerate(feature_weights))
-    else:
-        raise OptionError(
-            f"feature_weights must be a dict {{feature: weight}} or one number for each feature, got "
-            f"{type(feature_weights).__name__}."
-        )
-    weights = np.ones(len(schema.names))
-    for position, weight in given:
-        if not (is_number(weight) and 0 < weight < 1e100):
-            raise OptionError(
-                f"feature_weights has {weight!r} for {schema.names[position]!r}; a weight is a number above 0: what it "
-                "costs to change the feature, 1 by default."
-            )
-        weights[position] = weight
-    return weights

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from nicecf._typing import Floats, Ints
+from nicecf._typing import Bools, Floats, Ints
 from nicecf.constraints import Constraints, merged_groups
 from nicecf.exceptions import OptionError, did_you_mean, listed, plain
 from nicecf.given import Feature
@@ -58,6 +58,26 @@ def rules_of(
     the rows, which those of per-row bounds must equal.
     """
     return _Reader(schema, rows, trained, index).rules(constraints)
+
+
+def keep_rules(parts: list[Part], lines: Ints, values: Floats) -> Bools:
+    """Whether values for rows of a call keep their rules, but for those of groups: they are about the training row."""
+    kept = np.ones(len(lines), dtype=bool)
+    for part in parts:
+        if part.rules is not None:
+            mine = np.flatnonzero(np.isin(lines, part.lines))
+            own = np.searchsorted(part.lines, lines[mine])
+            kept[mine] = replace(part.rules, groups=()).are_kept(own, values[mine], values[mine])
+    return kept
+
+
+def rules_at(parts: list[tuple[Ints, Constraints]], line: int) -> dict[str, Any]:
+    """The rules of one row."""
+    for lines, constraints in parts:
+        own = np.flatnonzero(lines == line)
+        if len(own):
+            return constraints.for_row(int(own[0])).to_dict()
+    return {}
 
 
 def _by_constraints(constraints: Any, n_rows: int) -> list[tuple[Ints, Constraints | None]]:
