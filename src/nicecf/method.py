@@ -340,10 +340,10 @@ class Asked:
         outputs = self.jury.outputs(self.schema.decode(values), len(values))
         return self.jury.decide(outputs), self.jury.probabilities(outputs)
 
-    def holds(self, lines: Ints, values: Floats, decided: Ints) -> Bools:
+    def holds(self, lines: Ints, values: Floats, decided: Ints) -> tuple[Bools, Floats]:
         outputs = self.jury.outputs(self.schema.decode(values), len(values))
         is_accepted = self.jury.accepts(outputs, np.eye(len(self.jury.classes), dtype=bool)[decided])
-        return is_accepted & self.is_kept(lines, values)
+        return is_accepted & self.is_kept(lines, values), self.jury.probabilities(outputs)
 
     def donor(self, position: int) -> Floats | None:
         return self.donor_at(position)

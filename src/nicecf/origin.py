@@ -25,8 +25,11 @@ class Maker(Protocol):
     def outputs(self, values: Floats) -> tuple[Ints, Floats]:
         """The class decided on for each row, as a position, and the probabilities."""
 
-    def holds(self, lines: Ints, values: Floats, decided: Ints) -> Bools:
-        """Whether values for some rows of the call are decided as ``decided`` by all models, and keep the rules."""
+    def holds(self, lines: Ints, values: Floats, decided: Ints) -> tuple[Bools, Floats]:
+        """Whether values for some rows of the call are decided as ``decided`` by all models, and keep the rules.
+
+        Also the probabilities: the model is asked once for both.
+        """
 
     def donor(self, position: int) -> Floats | None:
         """The training row at a position; None if it is not kept, or not to be shared."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
+import numpy as np
+
 from nicecf.exceptions import OptionError
 from nicecf.options import choose
+from nicecf.words.rounding import whole_percent
 from nicecf.words.telling import Speaker, Told, told
 from nicecf.words.wording import Wording, one_line
 
@@ -220,9 +223,5 @@ def percent(probability: float) -> str:
     >>> percent(0.614), percent(0.9999), percent(0.0004)
     ('61 %', '>99 %', '<1 %')
     """
-    value = 100 * probability
-    if 99.5 <= value < 100:
-        return ">99 %"
-    if 0 < value < 0.5:
-        return "<1 %"
-    return f"{value:.0f} %"
+    whole = int(whole_percent(np.array(probability)))
+    return {101: ">99 %", -1: "<1 %"}.get(whole, f"{whole} %")

@@ -205,13 +205,9 @@ def _first_that_hold(cfs: Any, maker: Maker, of_line: dict[int, list[_Number]]) 
 def _say_the_same(cfs: Any, maker: Maker, lines: Ints, values: Floats) -> Bools:
     """Whether the model says of values what it says of the counterfactuals of some lines, in whole percent."""
     decided = cfs._decided_after[lines]
-    same = np.array(maker.holds(cfs.rows[lines], values, decided))
-    held = np.flatnonzero(same)
-    if len(held):
-        _, probabilities = maker.outputs(values[held])
-        now, then = (each[np.arange(len(held)), decided[held]] for each in (probabilities, cfs._after[lines[held]]))
-        same[held] = whole_percent(now) == whole_percent(then)
-    return same
+    is_held, probabilities = maker.holds(cfs.rows[lines], values, decided)
+    now, then = (each[np.arange(len(lines)), decided] for each in (probabilities, cfs._after[lines]))
+    return is_held & (whole_percent(now) == whole_percent(then))
 
 
 def _fixed(value: float, places: int, dtype: Dtype = _FLOAT64) -> str:
