@@ -198,7 +198,8 @@ def _cell(value: Any, marker: Any, column: Column, schema: Schema) -> Cells:
         return container.write_numbers(np.array([float("nan") if value is None else float(value)]), column.prototype)
     code, levels = -1, column.native_levels
     if value is not None:
-        code = column.code_of.get(value, len(column.levels))
+        known = column.code(value)
+        code = len(column.levels) if known is None else known
     if code == len(column.levels):  # a category that training never saw
         levels = container.native_levels([*column.levels, value], column.prototype)
     return container.write_levels(np.array([code]), levels, marker)

@@ -115,7 +115,8 @@ class Fitted:
     def explain(self, call: Call) -> Counterfactuals:
         """Explain by the twin of the model, if there is one and the model agrees, else by the model itself."""
         if self.twin is not None:
-            with suppress(NotSupported):
+            # A twin that says something else of a donor than the model did is no twin: the model is asked instead.
+            with suppress(NotSupported, ModelError):
                 return self._explain(call, self.twin)
         return self._explain(call, None)
 
@@ -165,7 +166,7 @@ class Fitted:
         )
         why, relaxations = reasons.of(parts, ~is_found & ~is_kept_back, answers.beyond)
         why[is_kept_back] = KEPT_BACK
-        if twin and self.confirms:
+        if twin and self.confirms and len(rows):
             question, outputs = confirm(question, self.jury, self.cost, self.witnesses, *answers.all_points())
             answers = answers.with_outputs(outputs)
         self._check_answers(question, parts, answers)
@@ -239,7 +240,7 @@ class Fitted:
         )
         all_answers = [(seeking, found)]
         is_left = is_asked.copy()
-        for search in [*([] if self.thorough else [self._search_hybrids]), self._walk_to_few_changes]:
+        for search in (partial(self._search_hybrids, n_wanted=n_wanted), self._walk_to_few_changes):
             is_left[all_answers[-1][0][all_answers[-1][1].points.row]] = False
             left = np.flatnonzero(is_left)
             if part.rules is None or not len(left):
@@ -298,12 +299,16 @@ class Fitted:
         score: Scorer,
         *,
         error: Callable[[Floats], Floats] | None,
+        n_wanted: int = 1,
     ) -> Answers:
-        """For rows that no donor as a whole helps, or by a walk that is too long: the hybrids of many donors."""
+        """For rows that no donor as a whole helps, or by a walk that is too long: the hybrids of many donors.
+
+        Also after a thorough search: with few ``neighbors`` it looks at less than this.
+        """
         objective = "proximity" if self.reward is rewards.proximity else "sparsity"
-        search = Thorough(self.donors, self.donor_values, self.distance, None, objective, 1, self._is_refused)
+        search = Thorough(self.donors, self.donor_values, self.distance, None, objective, n_wanted, self._is_refused)
         found = search(seekers, donors, score=score, error=_no_error, report=_nothing)
-        return replace(found, front=None)
+        return found if self.thorough else replace(found, front=None)
 
     def _applied(
         self,

@@ -57,7 +57,6 @@ def schema_from_json(said: dict[str, Any]) -> tuple[Schema, Profile]:
                 levels,
                 from_json(one["missing"]),
                 bool(one["has_missing"]),
-                {level: code for code, level in enumerate(levels)},
                 container.native_levels(levels, prototype),
             )
         columns.append(column)
@@ -236,7 +235,8 @@ def _form_of_categories(name: str, column: Column) -> _Form:
     dtype = np.dtype(np.int8 if n_levels < 2**7 else np.int16 if n_levels < 2**15 else np.int32)
     kinds = {type(level) for level in levels}
     for kind, of_arrow in ((bool, pa.bool_()), (int, pa.int64()), (float, pa.float64())):
-        if kinds == {kind} and (kind is not int or all(-(2**63) <= level < 2**63 for level in levels)):
+        is_one_each = len(set(levels)) == n_levels  # not so of 0.0 and -0.0
+        if kinds == {kind} and is_one_each and (kind is not int or all(-(2**63) <= one < 2**63 for one in levels)):
             return _Form(name, of_arrow, True, pa.array(levels, of_arrow), dtype)
     try:
         texts = pa.array([str(level) for level in levels], pa.string())

@@ -99,7 +99,7 @@ def models_of(
     start = perf_counter()
     answers = jury.outputs(table, len(asked.values))
     seconds = perf_counter() - start
-    asked.check(answers, jury.classes)
+    asked.check(answers, jury)
     _check_decisions(jury, index, outputs)
     training = Training(
         schema,

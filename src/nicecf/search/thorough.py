@@ -14,7 +14,7 @@ from nicecf.classifier import CELLS_PER_CALL
 from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.neighbors import DonorIndex
-from nicecf.schema import differs
+from nicecf.schema import differs, with_own_cells
 from nicecf.scorer import Scorer
 from nicecf.search.answers import Answers, Points
 from nicecf.search.donors import Donors, DonorSearch, Seekers
@@ -167,20 +167,35 @@ class Thorough:
                 )
                 singles = lattices.single(len(near) + np.arange(len(others)), features)
                 outputs = self.search.outputs[near]
-                is_known = np.asarray(~differs(values, as_they_are)[: len(near)].any(axis=1))
-                start = []
+                _, is_new = with_own_cells(np.broadcast_to(rows[i], values.shape), values)
+                is_known = ~(is_new | differs(values, as_they_are).any(axis=1))[: len(near)]
+                start, n_asked = [], 0
                 if own[0] >= 0:
                     at_walk = int(np.searchsorted(walked, i))
                     paper = lattices.towards(0, np.array([each.values[at_walk] for each in walks]))
                     start.append(paper.scored(np.array([each.outputs[at_walk] for each in walks])))
                     outputs[0], is_known[0] = donors.outputs[i], True
+                    n_asked = len(paper) + 1
                 start.append(lattices.ends().scored(outputs).take(is_known))
                 yield (
                     (i, mine),
                     RowSearch(
-                        lattices, joined(start), scores[j], wanted[i], front, singles, self.jury, self.is_refused
+                        lattices,
+                        joined(start),
+                        scores[j],
+                        wanted[i],
+                        front,
+                        singles,
+                        self.jury,
+                        self.is_refused,
+                        n_asked=n_asked,
+                        check=partial(self._check, mine),
                     ),
                 )
+
+    def _check(self, places: Ints, hybrids: Hybrids, outputs: Floats) -> None:
+        """Raise ModelError if the model says something else of whole donors of a row than at ``fit``."""
+        self.search.check_unchanged(places[hybrids.donor], outputs)
 
     def _walk(
         self,
