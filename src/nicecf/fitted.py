@@ -126,8 +126,8 @@ class Fitted:
         index = schema.container.labels(X)
         parts = parts_of(self.constraints, call.constraints, schema, rows, trained=self.trained, index=index)
         cost = self.twin_cost if twin else self.cost
-        # NICE(none) asks for no hybrids, so there is nothing to look ahead for; "balanced" has no reward of its own.
-        budget = 0 if self.reward is None or len(parts) > 1 else cost.rows_worth_a_call
+        # NICE(none) asks for no hybrids, so there is none to look ahead for; "balanced" has no reward of its own.
+        budget = 0 if self.reward is None else cost.rows_worth_a_call
         choice = DonorChoice(self.donors, budget=budget)
         question = ask(
             X,
@@ -137,7 +137,7 @@ class Fitted:
             cost,
             self.witnesses,
             call.target_class,
-            lambda targets: choice.look_ahead(rows, targets, parts[0].rules),
+            (lambda targets: choice.look_ahead(rows, targets, parts[0].rules)) if len(parts) == 1 else None,
             call.deadline,
             twin,
         )
