@@ -127,8 +127,7 @@ class Fitted:
         parts = parts_of(self.constraints, call.constraints, schema, rows, trained=self.trained, index=index)
         cost = self.twin_cost if twin else self.cost
         # NICE(none) asks for no hybrids, so there is none to look ahead for; "balanced" has no reward of its own.
-        budget = 0 if self.reward is None else cost.rows_worth_a_call
-        choice = DonorChoice(self.donors, budget=budget)
+        choice = DonorChoice(self.donors, budget=cost.rows_worth_a_call, has_hybrids=self.reward is not None)
         question = ask(
             X,
             rows,
@@ -320,7 +319,7 @@ class Fitted:
         """The counterfactual of one row under other rules."""
         lines = np.array([line])
         rules = rules_of(constraints, question.schema, question.rows[lines], trained=self.trained)
-        choice = DonorChoice(self.donors, budget=0)
+        choice = DonorChoice(self.donors, budget=0, has_hybrids=False)
         points = self._answers(question, Part(lines, constraints, rules), choice, error, 1, _nothing).points
         return points.values[0] if len(points.row) else None
 

@@ -25,8 +25,7 @@ from nicecf.search.lookahead import hybrids_ahead
 # Donors that are tried together for all rows, one after the other; then all others, row by row, in growing parts.
 _TRIED_TOGETHER = (1, 32)
 _FIRST_PART = 64
-# Donors that are asked about in the first call, before it is known which of them are wanted.
-_DONORS_AHEAD = 32
+_FEW = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,22 +236,26 @@ class _Search:
 class DonorChoice:
     """The donors of the rows of one ``explain`` call.
 
-    ``budget`` is how many rows may ride along in the first model call. If it covers the rows, hybrids towards all
-    donors that a row can turn out to have are scored together with the row itself; of few rows, the donors always.
+    ``budget`` is how many rows may ride along in the first model call. If it covers the rows, all donors that a row can
+    turn out to have are scored together with the row itself and, if the search ``has_hybrids``, hybrids towards them.
     """
 
-    def __init__(self, donors: DonorSearch, *, budget: int) -> None:
+    def __init__(self, donors: DonorSearch, *, budget: int, has_hybrids: bool) -> None:
         self._donors = donors
         self._budget = budget
+        self._has_hybrids = has_hybrids
         self._guess: tuple[Ints, Ints] | None = None
 
     def look_ahead(self, rows: Floats, targets: Bools, rules: Rules | None) -> Floats:
-        """Hybrids that may be wanted, before the classes of the rows are known; ``targets`` as named, or none.
+        """Donors and hybrids that may be wanted, before the classes of the rows are known.
+
+        ``targets``: the classes named for each row, or none.
 
         The donor is the nearest one in a named target. Without one it is the nearest of all, or, should the row be of
         that donor's class, the nearest of another class: there is no third possibility, but for rules that block it.
         """
-        if 2 * len(rows) > max(self._budget, _DONORS_AHEAD):
+        # Of many rows, a second donor costs more than a call: that is worth it for the hybrids alone.
+        if 2 * len(rows) > self._budget or (len(rows) > _FEW and not self._has_hybrids):
             return rows[:0]
         index = self._donors.index
         is_named = np.asarray(targets.any(axis=1))
@@ -269,6 +272,8 @@ class DonorChoice:
         ends, _ = with_own_cells(
             starts, index.values[donor] if rules is None else rules.project(row, index.values[donor])
         )
+        if not self._has_hybrids:
+            return ends
         left = groups.first(differs(starts, ends))
         hybrids = hybrids_ahead(starts, ends, left, budget=self._budget, groups=groups)
         return np.concatenate([ends, hybrids])
