@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nicecf.exceptions import FileError, listed
-from nicecf.files import reason, writing
+from nicecf.files import link_to_nothing, reason, writing
 
 FORMAT = "nicecf explainer"
 VERSION = 1
@@ -118,6 +118,8 @@ def _held(path: str | os.PathLike[str]) -> bytes:
     except IsADirectoryError:
         raise FileError(f"{path} is a folder; pass a file that nice.save(path) wrote.") from None
     except FileNotFoundError:
+        if link := link_to_nothing(os.fspath(path)):
+            raise FileError(f"{path} cannot be read: {link}. Mend the link, or give another path.") from None
         raise FileError(f"{path} is not there. Pass a file that nice.save(path) wrote.") from None
     except (OSError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else str(error)
