@@ -738,3 +738,90 @@ def test_markers_of_missing_values_come_back_from_json():
         assert repr(json_values.from_json(json_values.to_json(value))) == repr(value)
     with pytest.raises(json_values.NotHeld, match="set"):
         json_values.to_json([{1, 2}])
+
+
+def test_numbers_that_python_has_no_word_for_are_not_held():
+    for value in (np.longdouble(1), [np.longdouble("0.1")], np.complex128(1j), np.void(b"a"), np.datetime64("2020")):
+        with pytest.raises(json_values.NotHeld):
+            json_values.to_json(value)
+    for value in (Decimal("1E+99999999"), Decimal("1E-99999999"), Decimal("sNaN"), Decimal("1" * 10_001)):
+        with pytest.raises(json_values.NotHeld, match="Decimal"):
+            json_values.to_json(value)
+
+
+def test_what_is_nested_too_deeply_is_not_held():
+    value, written = (), []
+    for _ in range(10_000):
+        value, written = (value,), [written]
+    with pytest.raises(json_values.NotHeld, match="tuple nested too deeply"):
+        json_values.to_json(value)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        json_values.from_json(written)
+
+
+NEVER_WRITTEN = [
+    ("numpy", ["|V2147483648", 2**31]),
+    ("numpy", ["|V2147483648", 0]),
+    ("numpy", ["<U2147483647", 5]),
+    ("numpy", ["|O", 1]),
+    ("numpy", ["<M8[ns]", 1]),
+    ("numpy", ["<f16", 1.0]),
+    ("numpy", ["<c16", 1.0]),
+    ("numpy", ["i4,i4", 1]),
+    ("numpy", ["|i1", 300]),
+    ("numpy", ["|u1", -1]),
+    ("numpy", ["<i8", 1.5]),
+    ("numpy", ["<i8", True]),
+    ("numpy", ["<i8", "1"]),
+    ("numpy", ["|b1", 1]),
+    ("numpy", ["<f2", 1e10]),
+    ("numpy", ["<f4", 0.1]),
+    ("numpy", ["<f8", [1.0]]),
+    ("numpy", ["<U1", {"type": "bytes", "value": "YQ=="}]),
+    ("numpy", [1, 1]),
+    ("numpy", ["<i8"]),
+    ("numpy", "<i8"),
+    ("float", "1.5"),
+    ("float", 1.5),
+    ("float", "infinity"),
+    ("tuple", "abc"),
+    ("tuple", {"a": 1}),
+    ("bytes", "YQ"),
+    ("bytes", "Y Q = ="),
+    ("bytes", "é"),
+    ("bytes", 5),
+    ("decimal", 5),
+    ("decimal", "1E+999999999999999999"),
+    ("decimal", "1E+99999999"),
+    ("decimal", "1" * 100_000),
+    ("decimal", "sNaN"),
+    ("decimal", "１"),
+    ("decimal", " 1_0"),
+    ("decimal", "one"),
+    ("interval", [1, 0, "left"]),
+    ("interval", [0, 1, "somewhere"]),
+    ("interval", ["a", "b", "left"]),
+    ("interval", [0, 1]),
+    ("interval", 5),
+    ("NA", 1),
+    ("NaT", "x"),
+    ("dict", [[1, 2], [1, 3]]),
+    ("dict", [[[1], 2]]),
+    ("dict", [[1, 2, 3]]),
+    ("dict", {"a": 1}),
+    ("file", "/etc/passwd"),
+    (["float"], "inf"),
+    (None, None),
+]
+
+
+@pytest.mark.parametrize(("kind", "value"), NEVER_WRITTEN, ids=lambda one: str(one)[:40])
+def test_what_is_never_written_is_not_read(kind, value):
+    with pytest.raises(ValueError, match="."):
+        json_values.from_json({"type": kind, "value": value})
+
+
+def test_a_type_without_a_value_or_with_more_is_not_read():
+    for wrong in ({"type": "NA"}, {"type": "NA", "value": None, "more": 1}, {1, 2}, object(), {1: 2}, float("nan")):
+        with pytest.raises(ValueError, match="."):
+            json_values.from_json(wrong)
