@@ -560,7 +560,8 @@ def test_no_part_of_a_record_can_be_removed_or_added_unseen(nice, explained):
             continue
         is_default = path[0] == "options" and f"option {path[1]}: not in the record, {value!r} now" in again.notes
         assert not again.is_same or is_default or path[:2] == ("call", "constraints"), path
-    for path in [(), *{path[:at] for path, _ in leaves(explained) for at in range(1, len(path))}]:
+    inner = {leaf[:at] for leaf, _ in leaves(explained) for at in range(1, len(leaf))}
+    for path in [(), *inner]:
         if path and is_of(path, NOT_COMPARED):
             continue
         held = explained

@@ -795,7 +795,7 @@ NEVER_WRITTEN = [
     ("decimal", "1E+99999999"),
     ("decimal", "1" * 100_000),
     ("decimal", "sNaN"),
-    ("decimal", "１"),
+    ("decimal", "\uff11"),
     ("decimal", " 1_0"),
     ("decimal", "one"),
     ("interval", [1, 0, "left"]),
