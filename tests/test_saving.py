@@ -833,7 +833,7 @@ def test_a_type_without_a_value_or_with_more_is_not_read():
 
 SMALL = pd.DataFrame(
     {
-        "age": [20, 31, 42, 53, 64, 35, 26, 57, 48, 39, 30, 61],
+        "age": [20, 35, 42, 53, 64, 35, 20, 64, 42, 39, 39, 53],
         "income": [0.5, 1.5, 2.5, None, 4.5, 1.0, 2.0, 3.0, 4.0, 0.5, 1.5, 2.5],
         "home": ["own", "rent", None, "own", "rent", "own", "rent", "own", "own", "rent", "own", "rent"],
         "is_member": [True, False] * 6,
@@ -882,13 +882,13 @@ def changed_at(value, path, new):
 
 
 def others(value):
-    wrong = [None, True, -1, 1e308, "x", []]
+    wrong = [None, -1, "x", []]
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        wrong += [value + 1, 0, 2**70, str(value), float("nan")]
+        wrong += [value + 1, 0, 2**70, 1e308, True, float("nan")]
     elif isinstance(value, str):
         wrong += [value + "!"]
     elif isinstance(value, bool):
-        wrong += [not value]
+        wrong += [not value, int(value)]
     elif isinstance(value, list):
         wrong += [value[1:], [*value, *value[:1]], value[::-1], {}]
     return [one for one in wrong if not (type(one) is type(value) and one == value)]
@@ -902,7 +902,8 @@ def forged(request, tmp_path, monkeypatch):
     path = saved(nice, tmp_path)
     manifest, members = archive.read(path, "0")
     manifest = {name: value for name, value in manifest.items() if name not in ("format", "version", "nicecf", "notes")}
-    expected = nice.explain(SMALL.iloc[:4])
+    expected = nice.explain(SMALL.iloc[:2])
+    assert expected.found.all()
 
     def check(what, manifest, members):
         with monkeypatch.context() as patched:
@@ -916,7 +917,7 @@ def forged(request, tmp_path, monkeypatch):
         except Exception as error:
             raise AssertionError(f"{what} raised {type(error).__name__}: {error}") from error
         try:
-            assert_same(again.explain(SMALL.iloc[:4]), expected)
+            assert_same(again.explain(SMALL.iloc[:2]), expected)
         except Exception as error:
             raise AssertionError(f"{what} was loaded: {error}") from error
         return True
@@ -928,7 +929,10 @@ def forged(request, tmp_path, monkeypatch):
 def test_no_leaf_of_a_manifest_can_be_forged_to_other_answers(forged):
     manifest, members, check = forged
     n_loaded = n_refused = 0
+    is_plain = manifest["autoencoder"] is None
     for path, value in leaves(manifest):
+        if is_plain and path[:1] not in [("table",), ("scales",), ("n_decided",), ("privacy",), ("weights",)]:
+            continue  # the other parts are those of the one with all options
         for new in others(value) if path else ():
             is_loaded = check(f"{new!r} at {path}", changed_at(manifest, path, new), members)
             n_loaded, n_refused = n_loaded + is_loaded, n_refused + (not is_loaded)
@@ -939,6 +943,7 @@ def test_no_key_of_a_manifest_can_be_left_out_or_added(forged):
     manifest, members, check = forged
     for path, value in leaves(manifest):
         if isinstance(value, dict):
+            check(f"more at {path}", changed_at(manifest, path, {**value, "more": 1}), members)
             for key in value:
                 check(
                     f"no {key} at {path}",

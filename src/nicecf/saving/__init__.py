@@ -269,7 +269,8 @@ def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
     if (manifest["plausibility"] is None) != (parts.autoencoder is None and nice.plausibility is None):
         raise Damaged("what is plausible is not said")
     if parts.autoencoder is not None:
-        check_autoencoder(parts.autoencoder, schema, witnesses.values, manifest["plausibility"])
+        then = manifest["plausibility"]
+        check_autoencoder(parts.autoencoder, index.distance, nice.scale, schema, witnesses.values, then)
     elif manifest["plausibility"] is not None:
         floats(manifest["plausibility"], "plausibility", len(witnesses.values))
     if nice.constraints is not None:  # for its errors

@@ -207,13 +207,20 @@ def check_privacy(privacy: Privacy, schema: Schema, donors: Floats, n_rows: int)
             raise Damaged(f"the common values of column {column.name!r} lack one that many training rows hold")
 
 
-def check_autoencoder(autoencoder: Autoencoder, schema: Schema, witnesses: Floats, then: Any) -> None:
-    """Damaged unless the network is one of numbers, and says of the witnesses what it said when it was saved."""
+def check_autoencoder(
+    autoencoder: Autoencoder, distance: Heom, option: str, schema: Schema, witnesses: Floats, then: Any
+) -> None:
+    """Damaged unless the network is one of numbers, and says of the witnesses what it said when it was saved.
+
+    It knows the range of each column of numbers, as the scales must.
+    """
     inputs = autoencoder.inputs
     if not all(np.isfinite(part).all() for part in (*autoencoder.weights, *autoencoder.biases)):
         raise Damaged("its autoencoder has weights that are no numbers")
-    if not (inputs.low < inputs.high).all():
-        raise Damaged("the ranges of its autoencoder are none")
+    most = (inputs.high - inputs.low) * (0.5 if option == "std" else 1.0)
+    is_near = np.isclose(distance.scales, most) if option == "range" else distance.scales <= most * (1 + 1e-9)
+    if not (inputs.low < inputs.high).all() or not (is_near | (distance.scales == 0)).all():
+        raise Damaged("the ranges of its autoencoder are not the scale of its columns")
     for column, levels in zip(schema.columns, inputs.levels, strict=True):
         n_levels = len(column.levels) if column.is_categorical else 0
         if not (np.isin(levels, np.arange(n_levels)).all() and (np.diff(levels) > 0).all()):
