@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from nicecf import tablefiles
@@ -171,7 +173,7 @@ BROKEN = {
     "excel called csv": ("a.csv", b"PK\x03\x04\xff", "is a zip archive, such as those of Excel"),
     "no gzip": ("a.csv.gz", b"a,b\n1,2\n", "is no whole gzip file (Not a gzipped file"),
     "cut gzip": ("a.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99)[:-9], "is no whole gzip file"),
-    "no parquet": ("a.parquet", b"junk" * 9, "cannot be read as Parquet (Could not open Parquet"),
+    "no parquet": ("a.parquet", b"junk" * 9, "cannot be read as Parquet ("),
     "no arrow": ("a.arrow", b"ARROW1junk", "cannot be read as Arrow"),
     "no arrow either": ("a.feather", b"junk" * 9, "cannot be read as Arrow"),
     "not json": ("a.jsonl", '{"a": 1}\n{"a": }\n', "line 2, is not JSON (Expecting value"),
@@ -396,3 +398,97 @@ def test_semicolons_and_decimal_commas_are_seen(tmp_path):
     path.write_text('a;b;"c, d"\n1,5;2,5;3\n')
     with pytest.raises(FileError, match="de.csv holds more semicolons than commas in its header"):
         read(path)
+
+
+class Celsius(pa.ExtensionType):
+    """A type that somebody else defined, whose code would run when a file names it."""
+
+    def __init__(self):
+        super().__init__(pa.float64(), "test.celsius")
+
+    def __arrow_ext_serialize__(self):
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type, serialized):
+        return cls()
+
+
+@pytest.fixture
+def celsius():
+    pa.register_extension_type(Celsius())
+    yield Celsius()
+    pa.unregister_extension_type("test.celsius")
+
+
+def in_file(table, kind):
+    sink = io.BytesIO()
+    if kind == "parquet":
+        pq.write_table(table, sink)
+        return sink.getvalue()
+    new = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
+    with new(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def nested_in(kind, cells):
+    if kind == "list":
+        return pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), cells)
+    if kind == "struct":
+        return pa.StructArray.from_arrays([cells], ["inner"])
+    if kind == "map":
+        return pa.MapArray.from_arrays(pa.array([0, 1, 2], pa.int32()), pa.array(["a", "b"]), cells)
+    if kind == "list in a struct":
+        return nested_in("struct", nested_in("list", cells))
+    return cells
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "stream"])
+@pytest.mark.parametrize("nested", ["", "list", "struct", "map", "list in a struct"])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_types_that_others_define_are_not_read(tmp_path, celsius, kind, nested, is_known):
+    cells = nested_in(nested, pa.ExtensionArray.from_storage(celsius, pa.array([1.0, 2.0])))
+    content = in_file(pa.table({"n": [1, 2], "heat": cells}), kind)
+    if not is_known:
+        pa.unregister_extension_type("test.celsius")
+    try:
+        message = refusal(lambda: read(stored(tmp_path, content, f"a.{'parquet' if kind == 'parquet' else 'arrow'}")))
+    finally:
+        if not is_known:
+            pa.register_extension_type(Celsius())
+    assert "a." in message
+    assert "column 'heat' is of the extension type 'test.celsius'" in message
+    assert "Convert it" in message
+
+
+def test_periods_and_intervals_of_pandas_are_refused_with_advice(tmp_path):
+    frame = pd.DataFrame({"n": [1, 2], "month": pd.period_range("2024-01", periods=2, freq="M")})
+    frame.to_parquet(tmp_path / "a.parquet")
+    message = refusal(lambda: read(tmp_path / "a.parquet"))
+    assert "column 'month' is of the extension type 'pandas.period'" in message
+    assert "Convert it to text or a number, as by table['month'].astype(str), and write the file again." in message
+    frame["month"] = pd.interval_range(0, 2)
+    frame.to_feather(tmp_path / "a.feather")
+    assert "'pandas.interval'" in refusal(lambda: read(tmp_path / "a.feather"))
+    frame["month"] = frame["month"].astype(str)
+    frame.to_feather(tmp_path / "a.feather")
+    assert read(tmp_path / "a.feather")["month"].tolist() == ["(0, 1]", "(1, 2]"]
+
+
+def test_an_arrow_file_whose_texts_end_beyond_its_bytes_is_refused(tmp_path):
+    """pyarrow reads what lies there, or crashes."""
+    content = in_file(pa.table({"a": ["first", "second"]}), "arrow")
+    ends = np.array([0, 5, 11], dtype=np.int32).tobytes()
+    assert content.count(ends) == 1
+    forged = content.replace(ends, np.array([0, 5, 2**31 - 1], dtype=np.int32).tobytes())
+    assert "cannot be read as Arrow" in refusal(lambda: read(stored(tmp_path, forged, "a.arrow")))
+
+
+@pytest.mark.parametrize(
+    "said", [b"{", b"[]", b"{}", b'{"columns": 5}', b'{"columns": [{}], "index_columns": [{"kind": "range"}]}']
+)
+def test_what_a_file_says_of_pandas_in_vain_is_refused(tmp_path, said):
+    table = pa.table({"a": [1, 2]}).replace_schema_metadata({b"pandas": said})
+    path = stored(tmp_path, in_file(table, "arrow"), "a.arrow")
+    assert "cannot be read as Arrow (" in refusal(lambda: read(path))
