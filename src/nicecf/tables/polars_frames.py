@@ -85,6 +85,9 @@ class PolarsFrames:
         return written if exact else plain
 
     def number_dtype(self, like: Cells) -> np.dtype[Any]:
+        pl = _polars()
+        if like.dtype in (getattr(pl, "Int128", None), getattr(pl, "UInt128", None)):
+            return np.dtype(np.int64)  # numpy has none of 128 bits, and all that can be read are small enough
         return np.dtype(like.clear().to_numpy().dtype)
 
     def write_levels(self, codes: Ints, native_levels: Any, missing: Any) -> Cells:
