@@ -301,7 +301,9 @@ class Fitted:
     ) -> Answers:
         """For rows that no donor as a whole helps, or by a walk that is too long: the hybrids of many donors."""
         objective = "proximity" if self.reward is rewards.proximity else "sparsity"
-        search = Thorough(self.donors, self.donor_values, self.distance, None, objective, 1, self._is_refused)
+        search = Thorough(
+            self.donors, self.donor_values, self.distance, None, objective, 1, self._is_refused, wants_front=False
+        )
         found = search(seekers, donors, score=score, error=_no_error, report=_nothing)
         return replace(found, front=None)
 

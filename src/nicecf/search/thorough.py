@@ -47,6 +47,8 @@ class Thorough:
     n_wanted: int
     # Rows that may not be handed out, though the model accepts them.
     is_refused: Callable[[Floats], Bools] | None = None
+    # Whether all that nothing beats is asked for, or the best alone.
+    wants_front: bool = True
 
     @property
     def index(self) -> DonorIndex:
@@ -178,7 +180,15 @@ class Thorough:
                 yield (
                     (i, mine),
                     RowSearch(
-                        lattices, joined(start), scores[j], wanted[i], front, singles, self.jury, self.is_refused
+                        lattices,
+                        joined(start),
+                        scores[j],
+                        wanted[i],
+                        front,
+                        singles,
+                        self.jury,
+                        self.is_refused,
+                        only_sparsest=self.objective == "sparsity" and not self.wants_front,
                     ),
                 )
 
