@@ -641,6 +641,7 @@ def test_growing_spheres_refuses_categories_at_fit():
         (GeCo, {"groups": [["age", "hoem"]]}, "groups names 'hoem', which is not a column of X.*Did you mean 'home'"),
         (GeCo, {"random_state": -1}, "random_state must be an integer"),
         (GrowingSpheres, {"first_radius": 0}, "first_radius must be a number above 0, got 0"),
+        (GrowingSpheres, {"first_radius": 1e300}, r"first_radius must be a number above 0 and below 1e100, got 1e\+300"),
         (GrowingSpheres, {"n_samples": True}, "n_samples must be a whole number of at least 1, got True"),
     ],
 )  # fmt: skip

@@ -1,10 +1,13 @@
 """Constraints as people write them: what is refused, files and sheets, what blocks, and what it costs."""
 
 import re
+from decimal import Decimal
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from nicecf import NICE, Constraints, OptionError
@@ -220,6 +223,8 @@ def test_a_weight_makes_a_change_dear():
     [
         ({"agee": 2}, "feature_weights names 'agee', which is not a column of X; .* Did you mean 'age'?"),
         ({"age": 0}, "feature_weights has 0 for 'age'; a weight is a number above 0"),
+        ({"age": 1e300}, r"has 1e\+300 for 'age'; a weight is a number above 0, from 1e-100 to 1e\+100: .* Constraints.immutable"),
+        ({"age": 1e-300}, "has 1e-300 for 'age'; a weight is a number above 0, from 1e-100"),
         ({"age": -1}, "has -1"), ({"age": float("nan")}, "has nan"), ({"age": True}, "has True"), ({"age": "2"}, "has '2'"),
         ([1, 2], "feature_weights has 2 numbers, but X has 4 columns"),
         (3, "feature_weights must be a dict"),
@@ -529,6 +534,67 @@ def test_values_of_float32_columns_are_what_they_are_written_as():
         ({"ranges": {0: (100.6, None)}}, True),
     ]:
         assert nice.explain(X[:1], constraints=Constraints(**rules)).found[0] == is_found
+
+
+def one_column(dtype, values):
+    """A table of one column of numbers in some dtype, of numpy, pandas, Arrow or polars."""
+    if dtype.startswith("numpy "):
+        return np.array(values, dtype=dtype.removeprefix("numpy "))[:, None]
+    if dtype.startswith("polars "):
+        return pl.DataFrame({"x0": pl.Series(values, dtype=getattr(pl, dtype.removeprefix("polars ")))})
+    if dtype == "decimal[pyarrow]":
+        decimals = [Decimal(str(value)) for value in values]
+        return pd.DataFrame({"x0": pd.Series(decimals, dtype=pd.ArrowDtype(pa.decimal128(10, 3)))})
+    return pd.DataFrame({"x0": pd.Series(values, dtype=dtype)})
+
+
+FLOATS = [
+    *("numpy float16", "numpy float32", "numpy float64", "float16", "float32", "float64", "Float32", "Float64"),
+    *("halffloat[pyarrow]", "float[pyarrow]", "double[pyarrow]", "decimal[pyarrow]", "Sparse[float32]"),
+    *("polars Float32", "polars Float64"),
+]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(
+    ("rules", "is_found"),
+    [
+        ({"allowed": {0: [20.3]}}, True),
+        ({"ranges": {0: (20.3, 20.3)}}, True),
+        ({"ranges": {0: (None, 20.3)}}, True),
+        ({"step": {0: 0.1}}, True),
+        ({"step": {0: 3.4}}, True),
+        ({"step": {0: 0.4}}, False),
+        ({"ranges": {0: (None, 15.0)}}, False),
+        ({"ranges": {0: (1e6, None)}}, False),
+        ({"allowed": {0: [15.0, 1e6]}}, False),
+        ({"forbid": {0: [(10.1, 20.3)]}}, False),
+        ({"forbid": {0: [(10.2, 20.3)]}}, True),
+    ],
+)
+def test_a_rule_means_the_number_as_the_column_holds_it(dtype, rules, is_found):
+    X = one_column(dtype, [10.1, 20.3])
+    cfs = NICE(split_at(15.0)).fit(X, [0, 1]).explain(X[:1], constraints=Constraints(**rules))
+    assert cfs.found[0] == is_found
+    if not is_found:
+        assert cfs.relaxations[0] is not None
+        again = NICE(split_at(15.0)).fit(X, [0, 1]).explain(X[:1], constraints=cfs.relaxations[0].constraints)
+        assert again.found[0]
+
+
+def test_a_step_is_no_looser_than_the_column():
+    # Half precision holds every whole number up to 2048.
+    X = np.array([[1000], [1009], [1010]], dtype=np.float16)
+    cfs = NICE(split_at(1005)).fit(X, [0, 1, 1]).explain(X[:1], constraints=Constraints(step={0: 5}))
+    assert cfs.to_numpy().tolist() == [[1010]]
+
+
+def test_a_row_in_double_precision_is_under_the_rules_of_a_column_in_single_precision():
+    X = pd.DataFrame({"x0": [10.1, 10.6]}, dtype="float32")
+    row = pd.DataFrame({"x0": [10.1]})
+    nice = NICE(split_at(10.5)).fit(X, [0, 1])
+    assert not nice.explain(row, constraints=Constraints(forbid={"x0": [(10.1, 10.6)]})).found[0]
+    assert nice.explain(row, constraints=Constraints(step={"x0": 0.5})).found[0]
 
 
 def test_text_in_a_file_stands_for_booleans_and_numbers_when_it_is_relaxed_too():

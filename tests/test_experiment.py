@@ -17,12 +17,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nicecf import cli
+from nicecf import cli, metrics
 from nicecf.benchmark import methods, models, run, store
 from nicecf.benchmark.datasets import Dataset
 from nicecf.benchmark.plan import Plan
 from nicecf.benchmark.store import TIMINGS, Store
 from nicecf.exceptions import ExperimentError, OptionError, SchemaError
+from nicecf.scorer import Cost
 
 N_ROWS, N_CONSTANT = 1500, 12
 
@@ -60,8 +61,27 @@ def finished(tables, tmp_path_factory) -> Store:
 
 
 def untimed(results: Store) -> bytes:
-    """All records as bytes, timings aside."""
-    return results.records().drop(columns=list(TIMINGS)).to_csv(index=False).encode()
+    """All records, and what was asked of the models for them, as bytes; timings aside."""
+    cells = results.cells().drop(columns=["fit_seconds", "seconds"])
+    return b"".join(
+        frame.to_csv(index=False).encode() for frame in (results.records().drop(columns=list(TIMINGS)), cells)
+    )
+
+
+def test_what_is_asked_of_the_model_does_not_depend_on_how_fast_it_is(tables, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(300, 6))
+    y = (X.sum(axis=1) > 0).astype(int)
+    problem = run.Problem("noise", X[:200], y[:200], X[200:], y[200:], X[200:230], [])
+    reference = metrics.Reference.of(problem.X_train, problem.y_train, categorical_features=[])
+    model, _ = models.train("rf", problem.X_train, problem.y_train, [], profile="quick", seed=0)
+    counts = []
+    for call, row in ((1.0, 1e-6), (0.0, 1.0)):  # as if calls were dear, and as if they cost nothing
+        cost = Cost(call, row)
+        monkeypatch.setattr(Cost, "after", lambda *_, cost=cost: cost)
+        monkeypatch.setattr("nicecf.nice.measure", lambda *_, cost=cost: cost)
+        figures, _ = run.run_cell(problem, "nice-spars", model, None, reference, plan_of(tables))
+        counts.append((figures["model_calls"], figures["model_rows"]))
+    assert counts[0] == counts[1]
 
 
 def test_known_answers_of_two_datasets_and_two_methods(tables, finished):

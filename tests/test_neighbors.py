@@ -64,7 +64,9 @@ def rules_for(draw, rows):
         low = np.where(np.isnan(rows[:, j]), np.nan, rows[:, j] + draw(st.sampled_from([0.0, -1.0, 1.0])))
         high = low + draw(st.sampled_from([0.0, 2.0, np.inf]))
         kinds = [(), (Within(low, high),), (Among(np.array([0.0, 2.0, np.nan])),), (InSteps(2.0, 1e-9),)]
-        kinds += [(NotFromTo(np.array([0.0, 1.0]), np.array([1.0, 0.0])), Within(low, np.full(n, np.inf)))]
+        kinds += [
+            (NotFromTo(np.array([0.0, 1.0]), np.array([1.0, 0.0]), np.dtype(float)), Within(low, np.full(n, np.inf)))
+        ]
         conditions.append(draw(st.sampled_from(kinds)))
     groups = (np.arange(draw(st.integers(0, d - 2)), d),) if d > 1 and draw(st.booleans()) else ()
     return Rules(rows, is_fixed, tuple(conditions), groups)

@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from nicecf import NICE, SchemaError
+from nicecf import NICE, Constraints, SchemaError, outcomes
 from nicecf.schema import Schema
 from strategies import as_lists
 
@@ -485,3 +485,22 @@ def test_a_nullable_column_without_any_value_can_be_missing_altogether():
     cfs = nice.explain(row)
     assert not cfs.found[0]
     assert cfs.to_frame()["n"].isna().all()
+
+
+def test_polars_integers_of_128_bits_are_guarded_like_others():
+    X = pl.DataFrame({"a": [0, 0, 2, 3], "b": [1, 2, 3, 3]}, schema={"a": pl.Int128, "b": pl.Int128})
+    model = lambda X: np.eye(2)[(X["a"] > 1).cast(pl.Int64).to_numpy()]
+    cfs = NICE(model, classes=[0, 1], justified=False, share_donor=False).fit(X).explain(X[:1])
+    assert cfs.to_frame().rows() in ([(2, 1)], [(3, 1)])
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars", "numpy", "arrow"])
+def test_whole_numbers_stay_whole_in_a_table_of_outcomes_where_a_row_has_none(container):
+    X = pd.DataFrame({"x0": [0, 1, 2], "x1": [1, 2, 3]})
+    X = {"pandas": X, "polars": pl.from_pandas(X), "numpy": X.to_numpy(), "arrow": X.astype("int64[pyarrow]")}[
+        container
+    ]
+    model = lambda X: np.eye(2)[(np.asarray(X)[:, 0] > 1).astype(int)]
+    nice = NICE(model, classes=[0, 1], justified=False).fit(X)
+    frame = outcomes.table(nice.explain(X[:2], constraints=[Constraints(immutable=[0]), None]))
+    assert [str(value) for value in frame["x0"]] == ["<NA>", "2"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import best
 import paper
-from nicecf import NICE, ModelError, OptionError
+from nicecf import NICE, Constraints, ModelError, OptionError, fitted, testing
 from nicecf.classifier import Classifier
 from nicecf.decision import Juror, Jury, Rule
 from nicecf.distance import Heom
@@ -16,6 +16,7 @@ from nicecf.search import row_search, single_changes
 from nicecf.search.front import Front
 from nicecf.search.lattice import Lattices
 from nicecf.search.row_search import RowSearch, in_lock_step
+from nicecf.search.thorough import Thorough
 from strategies import as_lists, problems
 
 OWN = {"sparsity": 0, "proximity": 1, "plausibility": 2}
@@ -464,3 +465,24 @@ def test_one_long_change_or_two_short_ones(optimize, changed):
     X = np.array([[0.0, 0, 0], [0.1, 0.1, 1], [-1, -1, 0]])
     nice = NICE(model, search="thorough", optimize=optimize, neighbors=1, plausibility=spread).fit(X, [0, 1, 0])
     assert sorted(c.feature for c in nice.explain(X[:1])[0].changes) == changed
+
+
+@pytest.mark.parametrize(("n_features", "decimals"), [(4, 0), (6, 1), (12, 1), (12, 0)])
+def test_where_the_best_alone_is_asked_for_it_is_the_same_one_for_fewer_questions(n_features, decimals, monkeypatch):
+    random = np.random.default_rng(n_features + decimals)
+    X = np.round(random.normal(size=(300, n_features)), decimals) + 0.0
+    weights = random.normal(size=n_features)
+    model = lambda X: np.column_stack([X @ weights < 0.5, X @ weights >= 0.5]).astype(float)
+    n_asked = np.zeros(2)
+    for options in ({"optimize": "none"}, {"optimize": "sparsity", "share_donor": False}):
+        nice = NICE(model, classes=[0, 1], justified=False, **options).fit(X[60:])
+        for most in (1, 2, 3):
+            rules = Constraints(max_changes=most, increasing=[0])
+            alone = nice.explain(X[:60], constraints=rules)
+            with monkeypatch.context() as patched:
+                patched.setattr(fitted, "Thorough", lambda *given, wants_front, **more: Thorough(*given, **more))
+                by_the_front = nice.explain(X[:60], constraints=rules)
+            testing.assert_same(alone, by_the_front)
+            assert list(map(str, alone.relaxations)) == list(map(str, by_the_front.relaxations))
+            n_asked += alone.model_rows, by_the_front.model_rows
+    assert n_asked[0] < n_asked[1]

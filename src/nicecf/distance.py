@@ -20,6 +20,9 @@ from nicecf.schema import Schema
 
 Scale: TypeAlias = Literal["range", "std"]
 
+# Beyond these, what a feature adds to a distance could overflow, or be nothing at all.
+_SMALLEST_WEIGHT, _LARGEST_WEIGHT = 1e-100, 1e100
+
 
 @dataclass(frozen=True, eq=False)
 class Heom:
@@ -97,10 +100,11 @@ def weights_of(feature_weights: Any, schema: Schema) -> Floats | None:
         )
     weights = np.ones(len(schema.names))
     for position, weight in given:
-        if not (is_number(weight) and 0 < weight < 1e100):
+        if not (is_number(weight) and _SMALLEST_WEIGHT <= weight <= _LARGEST_WEIGHT):
             raise OptionError(
-                f"feature_weights has {weight!r} for {schema.names[position]!r}; a weight is a number above 0: what it "
-                "costs to change the feature, 1 by default."
+                f"feature_weights has {weight!r} for {schema.names[position]!r}; a weight is a number above 0, from "
+                f"{_SMALLEST_WEIGHT:g} to {_LARGEST_WEIGHT:g}: what it costs to change the feature, 1 by default. What "
+                "may not change at all goes into Constraints(immutable=[...])."
             )
         weights[position] = weight
     return weights

@@ -305,7 +305,16 @@ class Fitted:
         Also after a thorough search: with few ``neighbors`` it looks at less than this.
         """
         objective = "proximity" if self.reward is rewards.proximity else "sparsity"
-        search = Thorough(self.donors, self.donor_values, self.distance, None, objective, n_wanted, self._is_refused)
+        search = Thorough(
+            self.donors,
+            self.donor_values,
+            self.distance,
+            None,
+            objective,
+            n_wanted,
+            self._is_refused,
+            wants_front=self.thorough is not None,
+        )
         found = search(seekers, donors, score=score, error=_no_error, report=_nothing)
         return found if self.thorough else replace(found, front=None)
 

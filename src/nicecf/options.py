@@ -32,6 +32,7 @@ def check_amount(option: str, value: Any, *, may_be_zero: bool = True) -> None:
     """OptionError unless the value is a finite number, not below zero."""
     if not (is_number(value) and (value > 0 or (may_be_zero and value == 0)) and value < 1e100):
         least = "of at least 0" if may_be_zero else "above 0"
+        least += " and below 1e100" if is_number(value) and value >= 1e100 else ""
         raise OptionError(f"{option} must be a number {least}, got {value!r}.")
 
 

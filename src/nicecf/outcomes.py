@@ -81,12 +81,15 @@ def table(cfs: Any, *, style: words.Style = "sentence", wording: Wording | None 
 
 def _still_whole(cfs: Any, features: pd.DataFrame) -> dict[str, str]:
     """Columns of whole numbers that became floats only because some rows have no counterfactual."""
-    given = [str(dtype) for dtype in getattr(cfs._X, "dtypes", [])]
-    became = [str(dtype) for dtype in features.dtypes]
+    container, X = cfs._schema.container, cfs._X
+    given = [container.column(X, position) for position in range(len(features.columns))]
     return {
         name: "Int64"
-        for name, before, now in zip(features.columns, given, became, strict=False)
-        if before.startswith(("int", "uint")) and now == "float64" and _is_whole(features[name])
+        for name, before in zip(features.columns, given, strict=True)
+        if container.kind(before, name) == "number"
+        and container.number_dtype(before).kind in "iu"
+        and features[name].dtype == np.float64
+        and _is_whole(features[name])
     }
 
 

@@ -15,9 +15,11 @@ from nicecf.exceptions import OptionError, did_you_mean, listed, plain
 from nicecf.given import Feature
 from nicecf.rules import Among, Condition, InSteps, NotFromTo, Rules, Within
 from nicecf.schema import MISSING_CATEGORY, Column, Schema
+from nicecf.tables.cells import nearest_held
 
 # How far a change may be from a whole number of steps, as a share of the values: decimal fractions are not exact.
-_ROUNDING, _ROUNDING_OF_FLOAT32 = 1e-9, 1e-6
+_ROUNDING = 1e-9
+_FLOAT64 = np.dtype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,18 +131,18 @@ class _Reader:
         for one, pair in constraints.ranges.items():
             conditions[self._at(one, "ranges")].append(self._range(one, pair))
         for one, values in constraints.allowed.items():
-            column = self._trained.columns[self._at(one, "allowed")]
-            among = np.array([_encoded(value, column, "allowed") for value in values])
-            conditions[self._at(one, "allowed")].append(Among(among))
+            j = self._at(one, "allowed")
+            among = np.array([_encoded(value, self._trained, j, "allowed") for value in values])
+            conditions[j].append(Among(among))
         for one, pairs in constraints.forbid.items():
-            column = self._trained.columns[self._at(one, "forbid")]
-            before, after = ([_encoded(pair[k], column, "forbid") for pair in pairs] for k in (0, 1))
-            conditions[self._at(one, "forbid")].append(NotFromTo(np.array(before), np.array(after)))
+            j = self._at(one, "forbid")
+            conditions[j].append(_not_from_to(pairs, self._trained, j))
         for one, step in constraints.step.items():
             self._check_numeric(one, "step", "allowed")
-            column = self._trained.columns[self._at(one, "step")]
-            rounding = _ROUNDING_OF_FLOAT32 if _is_float32(column) else _ROUNDING
-            conditions[self._at(one, "step")].append(InSteps(step, rounding))
+            j = self._at(one, "step")
+            # Each end of a change may be half a unit of its last place away from what was meant.
+            rounding = _ROUNDING + float(np.finfo(_dtype_of(self._trained, j)).eps)
+            conditions[j].append(InSteps(step, rounding))
         return Rules(
             self._rows,
             is_fixed,
@@ -184,9 +186,8 @@ class _Reader:
     def _range(self, one: Feature, pair: tuple[Any, Any]) -> Within:
         self._check_numeric(one, "ranges", "allowed")
         ends = [self._bound(one, bound, otherwise) for bound, otherwise in zip(pair, (-np.inf, np.inf), strict=True)]
-        if _is_float32(self._trained.columns[self._at(one, "ranges")]):
-            ends = [end.astype(np.float32).astype(np.float64) for end in ends]
-        return Within(*ends)
+        dtype = _dtype_of(self._trained, self._at(one, "ranges"))
+        return Within(*(_held(end, dtype) for end in ends))
 
     def _bound(self, one: Feature, bound: Any, otherwise: float) -> Floats:
         n_rows = len(self._rows)
@@ -213,6 +214,17 @@ class _Reader:
             raise OptionError(f"{option} names {one!r}, which is categorical; use {instead} for its values.")
 
 
+def forbids(pair: tuple[Any, Any], schema: Schema, j: int, before: float, after: float) -> bool:
+    """Whether a pair (before, after) of a rule means the change of column ``j`` between two encoded values."""
+    rule = _not_from_to([pair], schema, j)
+    return not rule.allows(np.zeros(1, dtype=np.intp), np.array([before]), np.array([after]))[0]
+
+
+def _not_from_to(pairs: Iterable[tuple[Any, Any]], schema: Schema, j: int) -> NotFromTo:
+    before, after = zip(*([_encoded(value, schema, j, "forbid") for value in pair] for pair in pairs), strict=True)
+    return NotFromTo(np.array(before), np.array(after), _dtype_of(schema, j))
+
+
 def _ranks(order: tuple[Any, ...], column: Column) -> Floats:
     """The rank of each code; the last one, of a missing value, and those of values without a rank are NaN."""
     ranks = np.full(len(column.levels) + 1, np.nan)
@@ -223,8 +235,16 @@ def _ranks(order: tuple[Any, ...], column: Column) -> Floats:
     return ranks
 
 
-def _is_float32(column: Column) -> bool:
-    return str(column.prototype.dtype).lower() in ("float32", "float16")
+def _dtype_of(schema: Schema, j: int) -> np.dtype[Any]:
+    """The dtype of floats in which the numbers of a column are held; that of all encoded values for other columns."""
+    column = schema.columns[j]
+    dtype = _FLOAT64 if column.is_categorical else schema.container.number_dtype(column.prototype)
+    return dtype if dtype.kind == "f" and dtype.itemsize < _FLOAT64.itemsize else _FLOAT64
+
+
+def _held(values: Floats, dtype: np.dtype[Any]) -> Floats:
+    """Numbers of a rule as a column of this dtype holds them; those that are too large for it as they are."""
+    return np.where(np.abs(values) <= np.finfo(dtype).max, nearest_held(values, dtype), values)
 
 
 def _code_of(value: Any, column: Column) -> int | None:
@@ -240,13 +260,14 @@ def _code_of(value: Any, column: Column) -> int | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _encoded(value: Any, column: Column, option: str) -> float:
-    """A value as the float that stands for it; OptionError for a category that is not known."""
+def _encoded(value: Any, schema: Schema, j: int, option: str) -> float:
+    """A value of column ``j`` as the float that stands for it; OptionError for a category that is not known."""
+    column = schema.columns[j]
     if value is None:
         return MISSING_CATEGORY if column.is_categorical else float("nan")
     if not column.is_categorical:
         try:
-            return float(np.float32(value)) if _is_float32(column) else float(value)
+            return float(_held(np.array(float(value)), _dtype_of(schema, j)))
         except (TypeError, ValueError):
             raise OptionError(f"{option} has {value!r} for {column.name!r}, which is numeric.") from None
     code = _code_of(value, column)

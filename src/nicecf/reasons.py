@@ -13,8 +13,9 @@ from nicecf._typing import Bools, Floats, Ints, Objects
 from nicecf.constraints import Constraints, Relaxation
 from nicecf.decision import Jury
 from nicecf.exceptions import ModelError, listed, plain
+from nicecf.given import Feature
 from nicecf.method import Question
-from nicecf.reading import Part, rules_of
+from nicecf.reading import Part, forbids, rules_of
 from nicecf.relaxations import Candidate, in_words, relaxables
 from nicecf.schema import Schema, differs
 from nicecf.search.answers import Answers, Points
@@ -109,8 +110,9 @@ class Reasons:
         confidence = jury.confidence(points.outputs)
         for at, row in enumerate(points.row.tolist()):
             # What must be relaxed is what the donor needs, as the row sees it: then it is found again.
-            change = _change_of(self.question.schema, some.rows[row], ends.values[row])
-            yield int(walking[row]), Candidate(change, float(confidence[at]), int(n_changes[at]), float(distances[at]))
+            change = _Change(self.question.schema, some.rows[row], ends.values[row])
+            measured = float(confidence[at]), int(n_changes[at]), float(distances[at])
+            yield int(walking[row]), Candidate(change.of, change.is_meant, *measured)
 
     def _by_points(self, lines: Ints, points: Points) -> Iterator[tuple[int, Candidate]]:
         """Known points as candidates, by the positions of their rows among some lines."""
@@ -121,8 +123,9 @@ class Reasons:
         confidence = self.donors.jury.confidence(points.outputs)
         for at, line in enumerate(points.row.tolist()):
             if line in place_of:
-                change = _change_of(self.question.schema, rows[at], points.values[at])
-                yield place_of[line], Candidate(change, float(confidence[at]), int(n_changes[at]), float(distances[at]))
+                change = _Change(self.question.schema, rows[at], points.values[at])
+                measured = float(confidence[at]), int(n_changes[at]), float(distances[at])
+                yield place_of[line], Candidate(change.of, change.is_meant, *measured)
 
     def _measured(self, rows: Floats, values: Floats) -> tuple[Ints, Floats]:
         return differs(rows, values).sum(axis=1), self.donors.index.distance.between(rows, values)
@@ -175,16 +178,26 @@ def _shown(rules: list[str]) -> str:
     return "; ".join(rules[:_MOST_RULES_SHOWN]) + more
 
 
-def _change_of(schema: Schema, row: Floats, donor: Floats) -> Callable[[Any], tuple[Any, Any, bool]]:
-    """A function that tells the values of row and donor for a feature, and whether it is numeric."""
+@dataclass(frozen=True, eq=False)
+class _Change:
+    """From an encoded row to what it would have in its place."""
 
-    def change(feature: Any) -> tuple[Any, Any, bool]:
-        j = schema.position(feature, "constraints")
-        column = schema.columns[j]
+    schema: Schema
+    row: Floats
+    donor: Floats
+
+    def of(self, feature: Feature) -> tuple[Any, Any, bool]:
+        """The values of row and donor for a feature, and whether it is numeric."""
+        j = self.schema.position(feature, "constraints")
+        column = self.schema.columns[j]
+        ends = self.row[j], self.donor[j]
         if not column.is_categorical:
-            before, after = (None if np.isnan(value) else plain(value) for value in (row[j], donor[j]))
+            before, after = (None if np.isnan(value) else plain(value) for value in ends)
             return before, after, True
-        before, after = (None if value < 0 else plain(column.levels[int(value)]) for value in (row[j], donor[j]))
+        before, after = (None if value < 0 else plain(column.levels[int(value)]) for value in ends)
         return before, after, False
 
-    return change
+    def is_meant(self, feature: Feature, pair: tuple[Any, Any]) -> bool:
+        """Whether it is what a pair (before, after) of a rule means."""
+        j = self.schema.position(feature, "constraints")
+        return forbids(pair, self.schema, j, self.row[j], self.donor[j])

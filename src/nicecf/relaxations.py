@@ -22,10 +22,12 @@ class Candidate:
     """What a row would get without some rule.
 
     ``change`` gives the values of row and donor for a feature, None if missing, and whether it is numeric.
-    ``probability`` is what the least convinced model gives the class.
+    ``is_change`` tells whether these are what a pair (before, after) of a rule means. ``probability`` is what the
+    least convinced model gives the class.
     """
 
     change: Callable[[Feature], tuple[Any, Any, bool]]
+    is_change: Callable[[Feature, tuple[Any, Any]], bool]
     probability: float
     n_changes: int
     distance: float
@@ -132,7 +134,7 @@ def _least(rule: Relaxable, rules: Constraints, found: Candidate) -> tuple[str, 
         case "allowed":
             return to_value, _with(rules, allowed={**rules.allowed, one: [*rules.allowed[one], after]})
         case "forbid":
-            kept = [pair for pair in rules.forbid[one] if not (_is_same(pair[0], before) and _is_same(pair[1], after))]
+            kept = [pair for pair in rules.forbid[one] if not found.is_change(one, pair)]
             return to_value, _with(without, forbid={**without.forbid, **({one: kept} if kept else {})})
     return to_value, without
 
@@ -141,15 +143,6 @@ def _span(low: Any, high: Any) -> str:
     if low is None or high is None:
         return f"to at most {shown(high)}" if low is None else f"to at least {shown(low)}"
     return f"to between {shown(low)} and {shown(high)}"
-
-
-def _is_same(given: Any, value: Any) -> bool:
-    """Whether a value, as it stands in a rule, is one of the table; in a sheet or a file it may be text."""
-    if given is None or value is None:
-        return given is value
-    if isinstance(value, float):
-        return float(given) == value
-    return bool(given == value) or str(given).lower() == str(value).lower()
 
 
 def _and(names: Any) -> str:

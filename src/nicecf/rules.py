@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from nicecf._typing import Bools, Floats, Ints
 from nicecf.schema import differs
+from nicecf.tables.cells import nearest_held
 
 
 class Condition(Protocol):
@@ -57,12 +58,14 @@ class Among:
 
 @dataclass(frozen=True, eq=False)
 class NotFromTo:
-    """Not from one value to another."""
+    """Not from one value to another, both as a column of ``dtype`` holds them; a row may hold its own more exactly."""
 
     before: Floats
     after: Floats
+    dtype: np.dtype[Any]
 
     def allows(self, lines: Ints, row: Floats, new: Floats) -> Bools:
+        row = nearest_held(row, self.dtype)
         is_allowed = np.ones(np.broadcast_shapes(row.shape, new.shape), dtype=bool)
         for before, after in zip(self.before, self.after, strict=True):
             is_allowed &= differs(row, before) | differs(new, after)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -17,6 +18,17 @@ from nicecf.exceptions import ModelError
 _LOOKING_AHEAD = 0.002
 
 LookAhead = Callable[[], Floats]
+_looks_ahead = ContextVar("looks_ahead", default=True)
+
+
+@contextmanager
+def nothing_ahead() -> Iterator[None]:
+    """Inside, rows are asked for when they are needed and never before: how many does not depend on the clock."""
+    token = _looks_ahead.set(False)
+    try:
+        yield
+    finally:
+        _looks_ahead.reset(token)
 
 
 class OutOfTime(Exception):  # noqa: N818  # no error: it ends a search, and never leaves the package
@@ -115,7 +127,7 @@ class Scorer:
 
     def __call__(self, rows: Floats, look_ahead: LookAhead | None = None) -> Floats:
         """Outputs, one line per row; ``look_ahead`` rows ride along if the model must be asked."""
-        return self._remembered(rows, look_ahead)
+        return self._remembered(rows, look_ahead if _looks_ahead.get() else None)
 
     def in_any_case(self, rows: Floats) -> Floats:
         """The same, past the deadline too."""

@@ -39,6 +39,7 @@ from nicecf.exceptions import ExperimentError, NicecfError, SchemaError
 from nicecf.options import check_count
 from nicecf.progress import Choice, check_choice, reporting
 from nicecf.result import Counterfactuals
+from nicecf.scorer import nothing_ahead
 
 # Of the paper: a fifth of the rows is for testing, and at least this many.
 _TEST_SHARE, _LEAST_TEST_ROWS = 0.2, 200
@@ -155,7 +156,9 @@ def run_cell(
     fit_seconds = process_time() - start
     limit, n_rows = plan.time_limit, len(problem.rows)
     start = process_time()
-    cfs = explainer.explain(problem.rows, time_budget=None if limit is None else limit * n_rows, progress=False)
+    # What rides along depends on what a call took: without it, what is asked of the model is the same in every run.
+    with nothing_ahead():
+        cfs = explainer.explain(problem.rows, time_budget=None if limit is None else limit * n_rows, progress=False)
     seconds = process_time() - start
     # With much more time than the limit: what is cut short does not tell what an explanation takes.
     ample = None if limit is None else _AMPLE * limit

@@ -80,7 +80,9 @@ def keys(said: Any, expected: Sequence[str], what: str) -> dict[str, Any]:
 def check_column(column: Column) -> None:
     """Damaged unless the categories are distinct, and what marks a missing one is missing."""
     levels = column.levels
-    if len(set(levels)) < len(levels) or any(pd.api.types.is_scalar(one) and pd.isna(one) for one in levels):
+    if any(column.code(one) != code for code, one in enumerate(levels)) or any(
+        pd.api.types.is_scalar(one) and pd.isna(one) for one in levels
+    ):
         raise Damaged(f"column {column.name!r} has a category twice, or a missing one")
     if not (pd.api.types.is_scalar(column.missing) and pd.isna(column.missing)):
         raise Damaged(f"column {column.name!r} marks what is missing by {column.missing!r}")

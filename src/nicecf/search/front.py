@@ -52,16 +52,34 @@ class Front:
         return beaten
 
 
+class Sparsest:
+    """A front of one: the hybrid with the fewest changes, then the nearest, where all errors are alike."""
+
+    def of(self, hybrids: Hybrids) -> Ints:
+        """The place of the best one; the first of several equal ones."""
+        return np.lexsort((hybrids.distances, hybrids.changes))[:1]
+
+    def beats(self, known: Hybrids, hybrids: Hybrids) -> Bools:
+        """Which of the hybrids are no better than a known one."""
+        if not len(known):
+            return np.zeros(len(hybrids), dtype=bool)
+        best = known.take(self.of(known))
+        is_nearer = hybrids.distances < best.distances
+        return ~((hybrids.changes < best.changes) | ((hybrids.changes == best.changes) & is_nearer))
+
+
 def orders(hybrids: Hybrids) -> dict[str, Ints]:
     """The places of hybrids, best first, for each objective; ties by the other two.
 
     sparsity: fewest changes, then nearest. proximity: nearest, then fewest changes. plausibility: lowest error.
     """
     changes, distances, errors = hybrids.changes, hybrids.distances, hybrids.errors
+    sparsity = np.lexsort((errors, distances, changes))
+    is_as_plausible = len(errors) > 0 and errors.min() == errors.max()  # a search without a measure
     return {
-        "sparsity": np.lexsort((errors, distances, changes)),
+        "sparsity": sparsity,
         "proximity": np.lexsort((errors, changes, distances)),
-        "plausibility": np.lexsort((distances, changes, errors)),
+        "plausibility": sparsity if is_as_plausible else np.lexsort((distances, changes, errors)),
     }
 
 

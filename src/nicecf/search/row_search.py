@@ -19,7 +19,7 @@ import numpy as np
 from nicecf._typing import Bools, Floats
 from nicecf.decision import Jury
 from nicecf.scorer import OutOfTime
-from nicecf.search.front import Front, orders
+from nicecf.search.front import Front, Sparsest, orders
 from nicecf.search.lattice import Hybrids, Lattices, joined
 
 # What a search asks for: the errors of float rows, or the model's outputs.
@@ -49,7 +49,8 @@ class RowSearch:
     to be valid; the others, donors, were so at ``fit``, and ``check`` compares what the model says of them now with
     that. ``is_exhaustive`` if there
     are not too many hybrids to look at every one; for ``n_large`` donors there are. ``is_refused``: rows that may not
-    be found, though they are valid.
+    be found, though they are valid. ``only_sparsest``: of all that is found, nobody asks for more than the best by
+    sparsity; it is the same one, for fewer questions.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class RowSearch:
         *,
         n_asked: int,
         check: Callable[[Hybrids, Floats], None],
+        only_sparsest: bool = False,
     ) -> None:
         self.lattices = lattices
         self.start = start
@@ -74,11 +76,14 @@ class RowSearch:
         self.is_measured = self.is_done = False
         sizes = 2.0 ** np.minimum(lattices.sizes, 60)
         self._is_whole = np.cumsum(sizes) <= WHOLE_LATTICES
-        self.n_large = int(np.count_nonzero(~self._is_whole))
+        large = np.flatnonzero(~self._is_whole)
+        self._large = large[: 1 + np.count_nonzero(np.cumsum(lattices.sizes[large]) <= FIRST_STEPS)]
+        self.n_large = len(large)
         self.is_exhaustive = not self.n_large
         self._score = score
         self._wanted = wanted
-        self._front = front
+        self._whole_front = front
+        self._only_sparsest = only_sparsest
         self._singles = singles
         self._jury = jury
         self._is_refused = is_refused
@@ -98,25 +103,44 @@ class RowSearch:
         yield from self._enumerate()
         if len(self._recorded):
             yield from self._ask(self.start.take(slice(0, 0)))
-        if not self.is_exhaustive:
+        if not self.is_exhaustive and not self._has_sparsest:
             yield from self._beam()
             yield from self._look_around()
         self.is_done = True
 
+    @property
+    def _has_sparsest(self) -> bool:
+        """Whether nothing that is sparser, or as sparse and nearer, is left to find once small steps are enumerated."""
+        has_all_steps = len(self._large) == self.n_large
+        return self._only_sparsest and has_all_steps and bool((self.found.changes == 1).any())
+
+    @property
+    def _front(self) -> Front | Sparsest:
+        """What is worth asking about. Where a beam follows, it walks on from what others leave out, if need be."""
+        is_enough = self._only_sparsest and (self.is_exhaustive or self._has_sparsest)
+        return Sparsest() if is_enough else self._whole_front
+
     def _enumerate(self) -> Search:
         """Small lattices as a whole, of the others the hybrids with one change; single changes to farther donors."""
         sizes = self.lattices.sizes
-        whole, large = np.flatnonzero(self._is_whole), np.flatnonzero(~self._is_whole)
-        large = large[: 1 + np.count_nonzero(np.cumsum(sizes[large]) <= FIRST_STEPS)]
+        whole, large = np.flatnonzero(self._is_whole), self._large
         donors = np.concatenate([whole, large])
         most = np.concatenate([sizes[whole], np.ones_like(large)])
         hybrids = joined([self.lattices.up_to(donors, most), self._singles])
         hybrids = yield from self._measured(self._new(hybrids))
-        count = _BEST
-        while len(hybrids := self._unbeaten(hybrids)):
-            chosen = _best_of_each(hybrids, count)
+        is_open = np.ones(len(hybrids), dtype=bool)
+        sorted_once, known, count = list(orders(hybrids).values()), None, _BEST
+        # Ends: every turn asks about one at least, of those that are left.
+        while True:
+            if self.found is not known:
+                known = self.found
+                is_open[is_open] = ~self._front.beats(known, hybrids.take(is_open))
+            sorted_once = [order[is_open[order]] for order in sorted_once]
+            if not len(sorted_once[0]):
+                return
+            chosen = np.unique(np.concatenate([order[:count] for order in sorted_once]))
             yield from self._ask(hybrids.take(chosen))
-            hybrids = hybrids.take(~chosen)
+            is_open[chosen] = False
             count *= 2
 
     def _beam(self) -> Search:
@@ -165,6 +189,8 @@ class RowSearch:
     def _measured(self, hybrids: Hybrids) -> Generator[Request, Floats, Hybrids]:
         if not len(hybrids):
             return hybrids
+        if self._only_sparsest:  # nobody compares errors
+            return hybrids.measured(np.zeros(len(hybrids)))
         return hybrids.measured((yield "error", self.lattices.values(hybrids)))
 
     def _ask(self, hybrids: Hybrids) -> Generator[Request, Floats, Hybrids]:

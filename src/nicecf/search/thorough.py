@@ -47,6 +47,8 @@ class Thorough:
     n_wanted: int
     # Rows that may not be handed out, though the model accepts them.
     is_refused: Callable[[Floats], Bools] | None = None
+    # Whether all that nothing beats is asked for, or the best alone.
+    wants_front: bool = True
 
     @property
     def index(self) -> DonorIndex:
@@ -190,6 +192,7 @@ class Thorough:
                         self.is_refused,
                         n_asked=n_asked,
                         check=partial(self._check, mine),
+                        only_sparsest=self.objective == "sparsity" and not self.wants_front,
                     ),
                 )
 
