@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
@@ -151,9 +151,10 @@ class SavedChange:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One line of a table, read back."""
+    """One line of a table, read back; ``number``: which it is among the counterfactuals of its row."""
 
     row: str
+    number: int
     found: bool
     predicted: Any
     probability_before: float
@@ -205,6 +206,11 @@ def _said(one: SavedChange, speaker: Speaker) -> SaidChange:
     return SaidChange(speaker.name(one.feature), before, after, one.direction, one.step, chance="", share="")
 
 
+def has_the_columns(frame: pd.DataFrame) -> bool:
+    """Whether a frame from a file has all columns of :func:`table`, and so is one that nicecf wrote."""
+    return set(COLUMNS) <= set(frame.columns)
+
+
 def read_outcomes(frame: pd.DataFrame, name: str) -> list[Outcome]:
     """The lines of a table that :func:`table` made, from a file called ``name``; FileError if it is another table."""
     missing = [column for column in COLUMNS if column not in frame]
@@ -225,6 +231,18 @@ def read_outcomes(frame: pd.DataFrame, name: str) -> list[Outcome]:
     return outcomes
 
 
+def by_row(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
+    """The counterfactuals of each row. Rows with the same label are told apart by their numbers, which start again."""
+    rows: list[list[Outcome]] = []
+    latest: dict[str, list[Outcome]] = {}
+    for one in outcomes:
+        if one.row not in latest or any(one.number == other.number for other in latest[one.row]):
+            latest[one.row] = []
+            rows.append(latest[one.row])
+        latest[one.row].append(one)
+    return rows
+
+
 def _label(value: Any) -> Any:
     """A class as it was, as far as a file without types tells; an empty cell is the class without a name."""
     if isinstance(value, str) and re.fullmatch(r"-?\d+\.\d+", value):
@@ -240,6 +258,7 @@ def _outcome(line: Mapping[str, Any]) -> Outcome:
     changes = zip(json.loads(values["changes"] or "[]"), json.loads(values["said"] or "[]"), strict=True)
     return Outcome(
         row=str(values["row"]),
+        number=int(float(values["counterfactual"])),
         found=found == "true",
         predicted=_label(values["decision"]),
         probability_before=float(values["probability"]),

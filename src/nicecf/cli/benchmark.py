@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
 from nicecf.cli.codes import DONE, FAILED
 from nicecf.cli.common import progress
+from nicecf.cli.terminal import in_one_line, remark, say
 
 
 def add(commands: Any) -> None:
@@ -78,10 +78,14 @@ def _run(options: argparse.Namespace) -> int:
         label=options.label,
     )
     outcome = run(plan, options.out, jobs=options.jobs, progress=progress("cells"), command=options.command_line)
-    hint = f" For the report: nicecf benchmark report {shlex.quote(str(options.out))}" if outcome.n_done else ""
-    print(f"{outcome.n_done:,} of {outcome.n_cells:,} cells are done.{hint}")
+    hint = (
+        f" For the report: nicecf benchmark report {in_one_line(shlex.quote(str(options.out)))}"
+        if outcome.n_done
+        else ""
+    )
+    say(f"{outcome.n_done:,} of {outcome.n_cells:,} cells are done.{hint}")
     for name, error in outcome.failures.items():
-        print(f"failed: {name}: {error}", file=sys.stderr)
+        remark(f"failed: {name}: {error}")
     return FAILED if outcome.failures else DONE
 
 
@@ -95,7 +99,7 @@ def _report(options: argparse.Namespace) -> int:
     )
     out = options.out or options.folder / "report"
     report.write(frames, out, source=options.folder)
-    print(f"The report is in {out}: report.html, report.md, tables and figures.")
+    say(f"The report is in {in_one_line(out)}: report.html, report.md, tables and figures.")
     return DONE
 
 
@@ -115,5 +119,5 @@ def _growth(options: argparse.Namespace) -> int:
         progress=progress("sizes"),
         command=options.command_line,
     )
-    print(f"Measured. For the report: nicecf benchmark report {shlex.quote(str(options.out))}")
+    say(f"Measured. For the report: nicecf benchmark report {in_one_line(shlex.quote(str(options.out)))}")
     return DONE

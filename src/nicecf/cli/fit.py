@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicecf.cli import common
 from nicecf.cli.codes import DONE
+from nicecf.cli.terminal import in_one_line, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +113,7 @@ def _run(options: argparse.Namespace) -> int:
         "ignored": options.ignore,
     }
     nice.save(options.out, notes=notes)
-    print(_told(nice, options, y))
+    say(_told(nice, options, y))
     return DONE
 
 
@@ -229,7 +230,7 @@ def _told(nice: NICE, options: argparse.Namespace, y: Any) -> str:
         *["--trust-pickle"] * options.trust_pickle,
     ]
     command = shlex.join(["nicecf", "explain", options.out, "new.csv", *trust, "--out", "out.csv"])
-    return f"{options.out} is ready.\n{common.facts(lines)}\nNext: {command}"
+    return f"{in_one_line(options.out)} is ready.\n{common.facts(lines)}\nNext: {in_one_line(command)}"
 
 
 def _categories(count: int) -> str:

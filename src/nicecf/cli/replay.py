@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from nicecf.cli import common
 from nicecf.cli.codes import DONE, INCOMPLETE
+from nicecf.cli.terminal import in_one_line, say
 
 if TYPE_CHECKING:
     from nicecf import NICE
@@ -67,16 +69,20 @@ def _searching_as(record: dict[str, Any], nice: NICE) -> NICE:
 def _conclude(count: int, different: list[tuple[Any, tuple[str, ...]]], notes: list[str]) -> int:
     """Say what is different, and return the exit code."""
     for label, differences in different[:_MOST_SHOWN]:
-        print(f"row {label} is different:", *(f"  - {line}" for line in differences), sep="\n")
+        say(f"row {in_one_line(label)} is different:{_points(differences)}")
     if len(different) > _MOST_SHOWN:
-        print(f"... and {len(different) - _MOST_SHOWN:,} more are different")
+        say(f"... and {len(different) - _MOST_SHOWN:,} more are different")
     if notes:
-        print("worth knowing:", *(f"  - {note}" for note in notes), sep="\n")
+        say(f"worth knowing:{_points(notes)}")
     if not different:
-        print(f"{'The record is' if count == 1 else f'All {count:,} records are'} the same.")
+        say(f"{'The record is' if count == 1 else f'All {count:,} records are'} the same.")
         return DONE
-    print(f"{count - len(different):,} of {common.counted(count, 'record')} the same, {len(different):,} different.")
+    say(f"{count - len(different):,} of {common.counted(count, 'record')} the same, {len(different):,} different.")
     return INCOMPLETE
+
+
+def _points(lines: Iterable[str]) -> str:
+    return "".join(f"\n  - {in_one_line(line)}" for line in lines)
 
 
 def _read(path: str) -> list[dict[str, Any]]:

@@ -196,7 +196,7 @@ def _numbers(values: Floats, dtype: Any) -> Any:
 def _levels(values: Objects, column: ColumnLike) -> Any:
     """Categories, None where missing, in the dtype of the training table, or in one that holds them."""
     dtype = column.prototype.dtype
-    missing = np.array([value is None for value in values])
+    missing = np.array([value is None for value in values], dtype=bool)
     if isinstance(dtype, pd.CategoricalDtype):
         known = set(dtype.categories)
         unseen = list(dict.fromkeys(value for value in values[~missing] if value not in known))
