@@ -49,6 +49,15 @@ def talking(X):
 def broken(X):
     raise ValueError("two\\nlines")
 
+class Lazy:
+    @property
+    def classes_(self):
+        raise RuntimeError("two\\nlines")
+
+    def predict_proba(self, X):
+        return model(X)
+
+lazy = Lazy()
 number = 3
 """
 
@@ -422,6 +431,10 @@ class TestFit:
         "over its input": ([*FIT[:-1], "train.parquet", *OWN], 2, "would write over what is read"),
         "no folder": ([*FIT[:-1], "no/a.nice", *OWN], 1, "there is no folder no. Make it first"),
         "no rules": ([*FIT, *OWN, "--rules", "nope.toml"], 1, "there is no file nope.toml"),
+        "a deep cut-off": ([*FIT, *OWN, "--decision", '{"a":' * 50_000], 2, "give a cut-off such as 0.3"),
+        "a model that raises": ([*FIT, "--model", "nicecf_own:lazy"], 1, "the model raised RuntimeError when asked for its classes_: two lines"),
+        "names in two lines": ([*FIT, *OWN, "--immutable", "a\rb"], 2, "is no list of names: put a name with a line break in quotes"),
+        "a zero byte": ([*FIT, *OWN, "--immutable", "a\0b"], 2, "an argument holds a zero byte"),
     }  # fmt: skip
 
     @pytest.mark.parametrize("case", BAD)
@@ -648,6 +661,32 @@ class TestShow:
         assert max(map(len, out.splitlines())) <= 80
         assert "missing" in out
         assert "were" in run("show", "o.parquet", "7", "--style", "sentence")[1]
+
+    @pytest.mark.parametrize(
+        ("column", "cell"),
+        [
+            ("counterfactual", "inf"), ("counterfactual", ""), ("found", "[" * 100_000), ("probability", "1e999"),
+            ("probability", ""), ("probability_after", "-1"), ("changes", "[" * 100_000), ("changes", "9" * 5_000),
+            ("changes", "null"), ("changes", '[{"feature": "a", "step": 1e999, "probability": 1}]'),
+            ("changes", '[{"feature": "a", "step": 1, "probability": NaN}]'), ("said", "[{}]"),
+            ("said", '[{"before": {}, "after": "1", "direction": 0}]'),
+            ("said", '[{"before": "0", "after": "1", "direction": 7}]'),
+        ],
+    )  # fmt: skip
+    def test_a_damaged_line_is_said_in_one(self, refused, column, cell):
+        from nicecf.outcomes import COLUMNS
+
+        changes = [{"feature": "age", "before": None, "after": "x", "step": 1, "probability": 0.6}]
+        said = [{"before": None, "after": "x", "direction": 0}]
+        line = dict.fromkeys(COLUMNS, "") | {
+            "row": "7", "counterfactual": "0", "found": "True", "decision": "0", "probability": "0.9",
+            "decision_after": "1", "probability_after": "0.6", "changes": json.dumps(changes), "said": json.dumps(said),
+        }  # fmt: skip
+        pd.DataFrame([line, line | {column: cell}]).to_csv("o.csv", index=False)
+        for style in ([], ["7", "--style", "letter"]):
+            message = refused("show", "o.csv", *style)
+            assert message.startswith("nicecf: o.csv is damaged: row 2 is not as nicecf explain writes it (")
+            assert len(message) < 300
 
     def test_a_label_of_several_rows_shows_them_all_and_says_so(self, run):
         lines = Path("new.csv").read_text().splitlines()
@@ -969,6 +1008,9 @@ class TestReplay:
         ]:
             Path("r.json").write_text(text)
             assert expected in refused("replay", "r.json", "--trust-pickle", code=code)
+        for path in ("\0", "\ud800"):
+            Path("r.json").write_text(json.dumps({"files": {"explainer": path}}))
+            assert "which can be no file; add --explainer FILE" in refused("replay", "r.json")
         Path("r.json").write_bytes(b"\xff\xfe")
         assert "it is no text in UTF-8" in refused("replay", "r.json")
         assert "there is no file nope.json" in refused("replay", "nope.json")
@@ -992,6 +1034,7 @@ class TestDemo:
 
     def test_a_report_that_cannot_be_written_is_said_first(self, refused, monkeypatch):
         monkeypatch.setattr(demo, "main", None)
+        assert "the path of a file to write is empty" in refused("demo", "--report", "")
         assert "there is no folder no" in refused("demo", "--report", "no/report.html")
 
 
@@ -1059,3 +1102,12 @@ def test_names_are_separated_by_commas_and_may_be_quoted():
     assert names("a, b") == ["a", "b"]
     assert names('"income, gross",age') == ["income, gross", "age"]
     assert names("") == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names of files are bytes on POSIX systems")
+def test_benchmarks_say_what_the_system_says_of_a_name(refused):
+    long = "x" * 5_000
+    assert "the system says: file name too long" in refused("benchmark", "report", long)
+    assert "a name with bytes that are no text" in refused(
+        "benchmark", "run", "--datasets", "\udcff.csv", "--out", "b", code=2
+    )

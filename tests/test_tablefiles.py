@@ -188,6 +188,8 @@ BROKEN = {
         '{"a": 1}\n\n{"a": "1"}\n',
         "line 3, holds text in 'a' ('1'), but a line above holds a number",
     ),
+    "half a character": ("a.jsonl", '{"a": "\\ud800"}\n', "line 1, holds half a character in 'a'"),
+    "half a character in a name": ("a.jsonl", '{"\\udfff": 1}\n', "line 1, holds half a character in"),
     "no fields": ("a.jsonl", "{}\n", "has no columns"),
     "json": ("a.json", "[]", "Write JSON with one object in each line, and call it .jsonl"),
     "excel": ("a.xlsx", b"PK", "Save the sheet as CSV"),
@@ -368,6 +370,20 @@ def test_types_of_json_are_checked_against_those_of_training(tmp_path):
     assert "line 1: column 'zip' holds the number 1234, but held text" in refusal(lambda: rows(zip=1234))
     assert "column 'age' holds an infinite value" in refusal(lambda: rows(age=float("inf")))
     assert "column 'age' holds 'old', which is no number" in refusal(lambda: rows(age="old"))
+
+
+def test_cells_that_no_table_can_hold_are_named(tmp_path):
+    columns = Schema.of(pd.DataFrame({"n": [0.5, 1.0], "code": [1, 2]}), ["code"])[0].columns
+    for name in ("n", "code"):
+        line = json.dumps({"n": 1, "code": 1} | {name: 10**400})
+        assert f"line 1: column '{name}' holds a number of 401 digits; write it shorter" in refusal(
+            lambda line=line: like(read_cells(stored(tmp_path, line, "a.jsonl")), columns)
+        )
+    frame = pd.DataFrame({"n": [[1.0], [2.0]], "code": [1, 2]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert "row 0: column 'n' holds a ndarray; a cell is a number, text" in refusal(
+        lambda: like(read_cells(tmp_path / "a.parquet"), columns)
+    )
 
 
 def test_columns_that_differ_from_those_of_training_are_named(tmp_path, training):

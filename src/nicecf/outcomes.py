@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf import words
+from nicecf.documents.columns import short
 from nicecf.exceptions import FileError, listed, plain
 from nicecf.options import choose
 from nicecf.words.rounding import whole_percent
@@ -36,6 +37,9 @@ COLUMNS = (
 )
 # Put before the name of a feature that is one of these.
 PREFIX = "cf_"
+
+# Of what is said about a damaged line.
+_LONGEST = 200
 
 # The styles that a table has all the parts of; the analyst's needs distances.
 Retold: TypeAlias = Literal["sentence", "bullets", "letter"]
@@ -224,10 +228,9 @@ def read_outcomes(frame: pd.DataFrame, name: str) -> list[Outcome]:
     for number, line in enumerate(lines, 1):
         try:
             outcomes.append(_outcome(line))
-        except (ValueError, TypeError, KeyError) as error:
-            raise FileError(
-                f"{name} is damaged: row {number} is not as nicecf explain writes it ({type(error).__name__}: {error})."
-            ) from error
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            told = short(f"{type(error).__name__}: {error}", _LONGEST)
+            raise FileError(f"{name} is damaged: row {number} is not as nicecf explain writes it ({told}).") from error
     return outcomes
 
 
@@ -261,17 +264,17 @@ def _outcome(line: Mapping[str, Any]) -> Outcome:
         number=int(float(values["counterfactual"])),
         found=found == "true",
         predicted=_label(values["decision"]),
-        probability_before=float(values["probability"]),
+        probability_before=_share(values["probability"]),
         predicted_after=_label(values["decision_after"]),
-        probability=np.nan if values["probability_after"] is None else float(values["probability_after"]),
+        probability=np.nan if values["probability_after"] is None else _share(values["probability_after"]),
         changes=tuple(
             SavedChange(
                 str(one["feature"]),
-                said["before"],
-                said["after"],
+                _said_as(said["before"]),
+                _said_as(said["after"]),
                 int(one["step"]),
-                float(one["probability"]),
-                int(said["direction"]),
+                _share(one["probability"]),
+                _sign(said["direction"]),
             )
             for one, said in changes
         ),
@@ -279,6 +282,25 @@ def _outcome(line: Mapping[str, Any]) -> Outcome:
         reason=values["reason"],
         note=values["note"],
     )
+
+
+def _share(value: Any) -> float:
+    share = float(value)
+    if not 0 <= share <= 1:
+        raise ValueError(f"a probability is {value!r}")
+    return share
+
+
+def _sign(value: Any) -> int:
+    if value not in (-1, 0, 1):
+        raise ValueError(f"a direction is {value!r}")
+    return int(value)
+
+
+def _said_as(value: Any) -> str | None:
+    if not (value is None or isinstance(value, str)):
+        raise TypeError(f"a value is {value!r}, not text")
+    return value
 
 
 def _is_empty(value: Any) -> bool:

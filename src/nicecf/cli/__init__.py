@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from nicecf.cli import benchmark, demo, explain, fit, replay, show
 from nicecf.cli.codes import DONE, FAILED, INCOMPLETE, INTERRUPTED, MISUSED
-from nicecf.cli.terminal import not_printed, remark, say
+from nicecf.cli.terminal import not_printed, remark, say, visible
 
 _COMMANDS = (demo, fit, explain, show, replay, benchmark)
 _ABOUT = """\
@@ -37,7 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         remark("standard output is closed; open it, or send it elsewhere, such as to /dev/null.")
         return FAILED
-    return _flushed(_run(list(sys.argv[1:] if arguments is None else arguments)))
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if any("\0" in one for one in given):
+        remark("an argument holds a zero byte, which no file, column or class can have in its name. Leave it out.")
+        return MISUSED
+    return _flushed(_run(given))
 
 
 def _run(given: list[str]) -> int:
@@ -62,7 +66,7 @@ def _done(given: list[str]) -> int:
         options = _parser().parse_args(given)
     except SystemExit as end:  # argparse has said why
         return end.code if isinstance(end.code, int) else FAILED
-    options.command_line = shlex.join(["nicecf", *given])
+    options.command_line = visible(shlex.join(["nicecf", *given]))
     with _signals_as_interrupts(), _warnings_in_one_line(), _every_character():
         code: int = options.run(options)
         return code
@@ -83,11 +87,17 @@ def _flushed(code: int) -> int:
 
 def _failed(error: Exception) -> int:
     from nicecf.exceptions import NicecfError, OptionError
+    from nicecf.files import reason
 
     if isinstance(error, (NicecfError, ImportError)):
         # There is nothing above: the original error is shown by NICECF_DEBUG=1.
         remark(str(error).replace(" (the original error is above)", ""))
         return MISUSED if isinstance(error, OptionError) else FAILED
+    if isinstance(error, OSError):
+        # What the system refuses is no defect, even where nothing better is known to say of it.
+        named = "" if error.filename is None else f"{error.filename}: "
+        remark(f"{named}the system says: {reason(error)}.")
+        return FAILED
     if isinstance(error, MemoryError):
         remark("there is not enough memory for this. Give fewer rows at a time.")
         return FAILED

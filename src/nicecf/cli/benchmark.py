@@ -10,7 +10,7 @@ from typing import Any
 
 from nicecf.cli.codes import DONE, FAILED
 from nicecf.cli.common import progress
-from nicecf.cli.terminal import in_one_line, remark, say
+from nicecf.cli.terminal import in_one_line, is_text, remark, say
 
 
 def add(commands: Any) -> None:
@@ -64,7 +64,11 @@ def _add_growth(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from nicecf.benchmark import plan as plans
     from nicecf.benchmark.run import run
+    from nicecf.exceptions import OptionError
 
+    for dataset in options.datasets or ():
+        if not is_text(dataset):
+            raise OptionError(f"--datasets names {dataset!r}, a name with bytes that are no text. Rename the file.")
     plan = plans.Plan(
         datasets=tuple(options.datasets or plans.all_datasets()),
         models=tuple(options.models),

@@ -122,7 +122,7 @@ def _line(path: str, number: int, line: str) -> Any:
 
 def _files_of(record: dict[str, Any], number: int, options: argparse.Namespace) -> tuple[str, str | None]:
     """Where the explainer of a record is, as given or beside the records, and where its model was."""
-    from nicecf.exceptions import OptionError
+    from nicecf.exceptions import FileError, OptionError
 
     files = record.get("files")
     explainer, model = (files.get(name) if isinstance(files, dict) else None for name in ("explainer", "model"))
@@ -133,5 +133,17 @@ def _files_of(record: dict[str, Any], number: int, options: argparse.Namespace) 
         raise OptionError(
             f"{options.records}, record {number}, does not say which explainer made it; add --explainer FILE."
         )
+    if not _is_path(explainer):
+        raise FileError(
+            f"{options.records}, record {number}, names the explainer {explainer!r}, which can be no file; add "
+            "--explainer FILE."
+        )
     beside = os.path.join(os.path.dirname(options.records), os.path.basename(explainer))
     return explainer if os.path.isfile(explainer) or not os.path.isfile(beside) else beside, model
+
+
+def _is_path(given: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(given)
+    except UnicodeEncodeError:
+        return False

@@ -36,6 +36,19 @@ def in_one_line(value: object) -> str:
     return visible(str(value)).replace("\n", r"\n")
 
 
+def is_text(given: str) -> bool:
+    r"""Whether it can be kept as text; a path with bytes that are none cannot.
+
+    >>> is_text("plain"), is_text("\udcff.csv")
+    (True, False)
+    """
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def say(text: str) -> None:
     """Print on standard output; FileError where that cannot be."""
     try:

@@ -165,8 +165,8 @@ def _kind(path: Path, format: Format | None, *, to_write: bool = False) -> tuple
     kind = format or _BY_ENDING.get(ending)
     if kind is None or (is_zipped and kind in ("parquet", "arrow")):
         raise FileError(
-            f"{given} is no table that can be used: its name must end in {', '.join(_BY_ENDING)} or, zipped, "
-            f"in .csv.gz, .tsv.gz or .jsonl.gz.{' Give it such a name.' if to_write else _advice(ending)}"
+            f"{given or repr(given)} is no table that can be used: its name must end in {', '.join(_BY_ENDING)} or, "
+            f"zipped, in .csv.gz, .tsv.gz or .jsonl.gz.{' Give it such a name.' if to_write else _advice(ending)}"
         )
     return kind, is_zipped
 
