@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import sys
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -506,3 +508,13 @@ def test_tables_of_others_are_read_as_they_are(tmp_path):
     for frame in (read(path), read_cells(path).frame):
         assert list(frame.columns) == ["'=a", "b"]
         assert frame.iloc[0].tolist() == ["'=x", "'-y"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are of POSIX systems")
+def test_a_pipe_with_a_name_is_read_once(tmp_path):
+    os.mkfifo(tmp_path / "p.csv")
+    # Whoever writes into it waits until it is opened, and is cut off when it is closed.
+    writer = threading.Thread(target=(tmp_path / "p.csv").write_text, args=("a\n1\n",), daemon=True)
+    writer.start()
+    assert read(tmp_path / "p.csv")["a"].tolist() == [1]
+    writer.join(timeout=5)

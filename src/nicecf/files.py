@@ -103,6 +103,17 @@ def checked(path: Any) -> str:
     return name
 
 
+def contents(path: str | os.PathLike[str]) -> bytes:
+    """What a file holds; FileError where there is none that can be read. It is opened once, for pipes have no more."""
+    name = checked(path)
+    try:
+        with open(name, "rb") as file:
+            return file.read()
+    except OSError as error:
+        existing(name)  # says more, where it is the path that is wrong
+        raise FileError(f"{name} cannot be read: {reason(error)}.") from error
+
+
 def reason(error: OSError) -> str:
     """What the system said, without the number and the path.
 

@@ -6,8 +6,8 @@ import os
 import tomllib
 from typing import Any
 
-from nicecf.exceptions import FileError, OptionError
-from nicecf.files import checked, existing, reason
+from nicecf.exceptions import OptionError
+from nicecf.files import contents
 
 # Nothing that is read from such files is nested more than four deep; what shows or copies it takes far more than this.
 _DEEPEST = 20
@@ -15,12 +15,7 @@ _DEEPEST = 20
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a TOML file holds; FileError where there is no file, OptionError where it is no TOML."""
-    name = existing(checked(path))
-    try:
-        with open(name, "rb") as file:
-            content = file.read()
-    except OSError as error:
-        raise FileError(f"{name} cannot be read: {reason(error)}. Give the path of a TOML file.") from error
+    content, name = contents(path), os.fspath(path)
     try:
         read = tomllib.loads(content.decode("utf-8-sig"))
     except RecursionError:

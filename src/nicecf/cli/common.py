@@ -66,7 +66,6 @@ def add_rule_options(parser: argparse.ArgumentParser) -> None:
 def rules_of(options: argparse.Namespace) -> Constraints | None:
     """The rules that the options ask for; None if they ask for none."""
     from nicecf import Constraints, tablefiles
-    from nicecf.files import existing
 
     own = Constraints(
         immutable=options.immutable,
@@ -77,17 +76,15 @@ def rules_of(options: argparse.Namespace) -> Constraints | None:
     if options.rules is None:
         return own if own else None
     is_toml = options.rules.lower().endswith(".toml")
-    path = existing(options.rules)
-    read = Constraints.from_toml(path) if is_toml else Constraints.from_frame(tablefiles.read(path))
+    read = Constraints.from_toml(options.rules) if is_toml else Constraints.from_frame(tablefiles.read(options.rules))
     return read & own if own else read
 
 
 def wording_of(path: str | None) -> Wording | None:
     """The wording in a file; None if none is named."""
     from nicecf import Wording
-    from nicecf.files import existing
 
-    return None if path is None else Wording.from_toml(existing(path))
+    return None if path is None else Wording.from_toml(path)
 
 
 def load_model(options: argparse.Namespace, spec: str | None = None) -> Any:

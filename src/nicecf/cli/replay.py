@@ -88,12 +88,10 @@ def _points(lines: Iterable[str]) -> str:
 def _read(path: str) -> list[dict[str, Any]]:
     """One record, a list of records, or one in each line."""
     from nicecf.exceptions import FileError
-    from nicecf.files import existing
+    from nicecf.files import contents
 
-    with open(existing(path), "rb") as file:
-        content = file.read()
     try:
-        text = content.decode("utf-8-sig")
+        text = contents(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError(f"{path} holds no records: it is no text in UTF-8 (byte {error.start:,}).") from error
     try:

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias, get_args
 import pandas as pd
 
 from nicecf.exceptions import FileError, OptionError, did_you_mean, listed
-from nicecf.files import existing, reason, writing
+from nicecf.files import contents, reason, writing
 from nicecf.tablefiles import arrow, json_lines, separated
 from nicecf.tablefiles.cells import FileTable, check_header
 from nicecf.tablefiles.retyped import ColumnLike, like
@@ -182,21 +182,14 @@ def _advice(ending: str) -> str:
 
 
 def _content(path: Path, name: str) -> bytes:
-    try:
-        if os.fspath(path) == _STANDARD:
-            return _standard_input()
-        with open(existing(path), "rb") as file:
-            return file.read()
-    except FileError:
-        raise
-    except OSError as error:
-        raise FileError(f"{name} cannot be read: {reason(error)}.") from error
-
-
-def _standard_input() -> bytes:
+    if os.fspath(path) != _STANDARD:
+        return contents(path)
     if sys.stdin is None:
         raise FileError("standard input is closed; give the path of a file, or send a table into it: < table.csv.")
-    return sys.stdin.buffer.read()
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise FileError(f"{name} cannot be read: {reason(error)}.") from error
 
 
 def _unzipped(content: bytes, name: str) -> bytes:
