@@ -89,6 +89,17 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         os.unlink(temporary)
 
 
+def contents(path: str | os.PathLike[str]) -> bytes:
+    """What a file holds; FileError where there is none that can be read. It is opened once, for pipes have no more."""
+    name = checked(path)
+    try:
+        with open(name, "rb") as file:
+            return file.read()
+    except OSError as error:
+        existing(name)  # says more, where it is the path that is wrong
+        raise FileError(f"{name} cannot be read: {reason(error)}.") from error
+
+
 def existing(path: str | os.PathLike[str]) -> str:
     """The path, as text; FileError unless a file is there that can be read."""
     name = checked(path)
