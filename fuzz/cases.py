@@ -322,6 +322,7 @@ def _file(random: Random, outcome: Outcome) -> None:
     explainer = ask(outcome, "fit", lambda: made(facts.settings).fit(X, y))
     for problems in mutations.of_file(random, facts, explainer):
         outcome.note("a mutated file is refused or still right", problems)
+    outcome.apart.update(facts.apart)
 
 
 def _record(random: Random, outcome: Outcome) -> None:

@@ -381,7 +381,7 @@ def changes_say_what_differs(facts: Facts, answer: Answer) -> list[str]:
     reader = facts.tables.reader
     after = reader.encode(table) if answer.found.any() else np.empty((0, len(facts.tables.columns)))
     labels = facts.tables.rows.index if isinstance(facts.tables.rows, pd.DataFrame) else None
-    features, befores, afters = list(lines["feature"]), list(lines["before"]), list(lines["after"])
+    features, olds, news = list(lines["feature"]), list(lines["before"]), list(lines["after"])
     told, at = list(lines["row"]), 0
     for line, row in enumerate(answer.rows):
         if not answer.found[line]:
@@ -400,8 +400,8 @@ def changes_say_what_differs(facts: Facts, answer: Answer) -> list[str]:
             now, was = _cell(reader.column(table, j), position), _cell(reader.column(facts.tables.rows, j), int(row))
             if told[one] != label:
                 return [f"row {row}: changes() calls it {told[one]!r}, not {label!r}"]
-            if not _is_told(befores[one], was) or not _is_told(afters[one], now):
-                told_of = f"{befores[one]!r} -> {afters[one]!r}"
+            if not _is_told(olds[one], was) or not _is_told(news[one], now):
+                told_of = f"{olds[one]!r} -> {news[one]!r}"
                 return [f"row {row}, feature {j}: changes() says {told_of}, it is {was!r} -> {now!r}"]
     return [] if at == len(told) else [f"changes() has {len(told) - at} lines more than cells that differ"]
 
@@ -535,7 +535,7 @@ def _seen(thing: Any) -> str:
     if isinstance(thing, pl.DataFrame):
         return repr((thing.columns, list(map(str, thing.dtypes)), thing.rows()))
     if isinstance(thing, np.ndarray):
-        return repr((thing.dtype.str, thing.shape, thing.tolist(), thing.flags.writeable))
+        return repr((thing.dtype.str, thing.shape, thing.tolist()))
     if isinstance(thing, (pd.Series, pl.Series)):
         index = list(thing.index) if isinstance(thing, pd.Series) else None
         return repr((str(thing.dtype), list(thing), index))

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.checks import OF_ANSWERS, Answer, Facts
-from fuzz.relations import _call_of_row, functions_of
+from fuzz.checks import Facts
+from fuzz.relations import call_of_row, functions_of, is_saved
 from fuzz.tables import Random, n_rows, take
 
 SEAL = b"nicecf sha256:"
@@ -23,7 +23,7 @@ SEAL = b"nicecf sha256:"
 
 def call_of_first(facts: Facts) -> dict[str, Any]:
     """The options of the call for the first row alone."""
-    return _call_of_row(facts, 0)
+    return call_of_row(facts, 0)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -33,7 +33,8 @@ def of_file(random: Random, facts: Facts, explainer: Any) -> Iterator[list[str]]
     """What came of loading some mutants of a saved explainer."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "explainer.nice"
-        explainer.save(path)
+        if not is_saved(explainer, facts, path):
+            return
         original = path.read_bytes()
         for _ in range(6):
             mutant, what = _mutant(random, original)
@@ -248,17 +249,3 @@ def _canonical(value: Any) -> Any:
     if isinstance(value, list):
         return [_canonical(one) for one in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-__all__ = [
-    "OF_ANSWERS",
-    "Answer",
-    "call_of_first",
-    "digest_of",
-    "mutate_json",
-    "of_file",
-    "of_record",
-    "sealed",
-    "unzipped",
-    "zipped",
-]

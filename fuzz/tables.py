@@ -250,6 +250,8 @@ def _unseen_for(family: Family, pool: list[Any]) -> list[Any]:
         return ["unseen", "zz"]
     if all(isinstance(value, bool) for value in pool):
         return []
+    if isinstance(pool[0], Decimal):
+        return [Decimal("9.75")]
     return [77] if family.name.startswith(("object", "numpy object")) else []
 
 
