@@ -99,9 +99,9 @@ class Facts:
     def ruled(self, line: int) -> Ruled:
         """The rules of one row."""
         min_count = self.settings.options.get("min_count", 1)
-        rounded = [_holder(column.family.name) for column in self.tables.columns]
+        dtypes = [_precision(column.family.name) for column in self.tables.columns]
         counts = self.counts if min_count > 1 else None
-        return Ruled(self.settings.rules_of(line), line, self.tables.reader.is_category, rounded, counts, min_count)
+        return Ruled(self.settings.rules_of(line), line, self.tables.reader.is_category, dtypes, counts, min_count)
 
     @property
     def counts(self) -> list[dict[Any, int]]:
@@ -126,14 +126,12 @@ class Facts:
         return np.array([classes[at] == label for at, label in zip(self.train_decided, self.labels, strict=True)])
 
 
-def _holder(family: str) -> Callable[[float], float]:
-    """How a column holds a number: rounded to its precision."""
+def _precision(family: str) -> np.dtype:
+    """In which precision a column holds a number."""
     name = family.lower()
     if "float16" in name or "halffloat" in name:
-        return lambda value: float(np.float16(value))
-    if "float32" in name or name == "float[pyarrow]":
-        return lambda value: float(np.float32(value))
-    return float
+        return np.dtype(np.float16)
+    return np.dtype(np.float32 if "float32" in name or name == "float[pyarrow]" else np.float64)
 
 
 # --- one answer -------------------------------------------------------------------------------------------------------
@@ -220,11 +218,13 @@ def found_rows_are_the_same_in_the_whole_table(facts: Facts, answer: Answer) -> 
     wrong = []
     if len(found):
         whole, strict = (reader.encode(table) for table in (take(answer.whole, found), answer.table))
-        is_category = np.array(reader.is_category)
-        alike = identical(whole, strict) | (is_category & _are_alike_categories(facts, answer, found))
+        alike = identical(whole, strict)
+        if facts.tables.container == "numpy":
+            alike |= np.array(reader.is_category) & _are_alike_categories(facts, answer, found)
         if not alike.all():
             line, j = np.argwhere(~alike)[0]
             wrong.append(f"row {answer.found_rows[line]}: feature {j} differs between to_frame()[found] and cfs[found]")
+        wrong += _kinds_that_differ(answer)
     for line in np.flatnonzero(~answer.found)[:50]:
         cells = [_cell(reader.column(answer.whole, j), int(line)) for j in range(len(facts.tables.columns))]
         if not all(is_missing(cell) or (cell == "nan" and facts.tables.container == "numpy") for cell in cells):
@@ -233,8 +233,20 @@ def found_rows_are_the_same_in_the_whole_table(facts: Facts, answer: Answer) -> 
     return wrong
 
 
+def _kinds_that_differ(answer: Answer) -> list[str]:
+    """Rows that were not found make no floats of whole numbers, and no objects of booleans, in a frame."""
+    if not isinstance(answer.whole, pd.DataFrame):
+        return []
+    kinds = (pd.api.types.is_integer_dtype, pd.api.types.is_bool_dtype)
+    return [
+        f"column {name!r} is {was} in cfs[found].to_frame(), but {now} in to_frame()"
+        for name, was, now in zip(answer.table.columns, answer.table.dtypes, answer.whole.dtypes, strict=True)
+        if any(is_kind(was) and not is_kind(now) for is_kind in kinds)
+    ]
+
+
 def _are_alike_categories(facts: Facts, answer: Answer, found: np.ndarray) -> np.ndarray:
-    """Categories may be written otherwise beside missing cells (True as 1.0, None as NaN), but must be equal."""
+    """An array has one dtype: beside missing cells True may be written as 1.0 and None as NaN, but must be equal."""
     reader = facts.tables.reader
     alike = np.zeros((len(found), len(facts.tables.columns)), dtype=bool)
     whole = take(answer.whole, found)
@@ -422,7 +434,7 @@ def rules_are_kept(facts: Facts, answer: Answer) -> list[str]:
     for at, row in enumerate(answer.found_rows):
         if not same(after[at], facts.rows[row]).all():
             ruled = facts.ruled(int(row))
-            broken = Ruled(ruled.rules, ruled.line, ruled.is_category, ruled.rounded).broken(
+            broken = Ruled(ruled.rules, ruled.line, ruled.is_category, ruled.dtypes).broken(
                 facts.rows[row], after[at], facts.train
             )
             wrong += [f"row {row}: {one}" for one in broken]

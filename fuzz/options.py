@@ -318,14 +318,14 @@ def _ranges(random: Random, rules: Rules, j: int, column: Column, n_bounds: int)
 
 
 def _allowed(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
-    pool = column.pool
+    pool = [_as_people_write(value) for value in column.pool]
     rules.allowed[j] = [pool[at] for at in random.permutation(len(pool))[: int(random.integers(1, len(pool) + 1))]]
     if _can_name_missing(column) and random.random() < 0.3:
         rules.allowed[j].append(None)
 
 
 def _forbid(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
-    pool = column.pool
+    pool = [_as_people_write(value) for value in column.pool]
     if len(pool) < 2 or _has_alike(pool):
         return
     pairs = [random.choice(len(pool), 2, replace=False) for _ in range(int(random.integers(1, 5)))]
@@ -345,6 +345,14 @@ _RULES: dict[str, Callable[..., None]] = {
     "forbid": _forbid,
     "step": _step,
 }
+
+
+def _as_people_write(value: Any) -> Any:
+    """0.1, also where a column of few digits holds 0.0999755859375."""
+    for digits, dtype in ((3, np.float16), (6, np.float32)) if isinstance(value, float) else ():
+        if float(dtype(round(value, digits))) == value:
+            return round(value, digits)
+    return value
 
 
 def _has_alike(pool: list[Any]) -> bool:

@@ -5,7 +5,7 @@ Rows are lines of the matrix that `fuzz.tables.Reader` makes; features are posit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -189,15 +189,16 @@ class Rules:
 class Ruled:
     """All rules of one row: those of the explainer and those of the call.
 
-    ``rounded``: of each number column, how its dtype holds a number. A bound is met by what the column holds of it, so
-    a change counts as broken only if both readings forbid it (``strictly=False``), as possible if both allow it.
+    ``dtypes``: of each column of numbers, the precision in which it holds them. A rule names values as people write
+    them, 0.1, and means what the column holds of that. How near to a whole step is near enough, nobody says: a change
+    counts as broken only where it is clearly none (``strictly=False``), as possible where it clearly is one.
     """
 
     rules: list[Rules]
     line: int
     is_category: tuple[bool, ...]
-    rounded: list[Callable[[float], float]]
-    counts: list[dict[float, int]] | None = None  # how many training rows hold a value, where min_count asks
+    dtypes: list[np.dtype]
+    counts: list[dict[Any, int]] | None = None  # how many training rows hold a value, where min_count asks
     min_count: int = 1
 
     def may_change(self, j: int, before: float, after: float, *, strictly: bool) -> bool:
@@ -209,39 +210,44 @@ class Ruled:
     def _may(self, rules: Rules, j: int, before: float, after: float, strictly: bool) -> bool:
         if j in rules.immutable:
             return False
-        readings = [self._as_written(j), self._as_held(j)]
-        judge = all if strictly else any
-        return judge(self._reads(rules, j, before, after, reading) for reading in readings)
-
-    def _as_written(self, j: int) -> Callable[[Any], float]:
-        return lambda value: _encoded(value, self.is_category[j])
-
-    def _as_held(self, j: int) -> Callable[[Any], float]:
-        if self.is_category[j]:
-            return self._as_written(j)
-        return lambda value: self.rounded[j](_encoded(value, False))
-
-    def _reads(self, rules: Rules, j: int, before: float, after: float, read: Callable[[Any], float]) -> bool:
         for orders, sign in ((rules.increasing, 1), (rules.decreasing, -1)):
             if j in orders and not _in_direction(before, after, orders[j], sign, self.is_category[j]):
                 return False
-        if j in rules.ranges:
-            low, high = (end[self.line] if np.ndim(end) else end for end in rules.ranges[j])
-            low, high = (None if end is None or np.isnan(end) else read(end) for end in (low, high))
-            if (low, high) != (None, None) and np.isnan(after):
-                return False
-            if (low is not None and after < low) or (high is not None and after > high):
-                return False
-        if j in rules.allowed and not any(same(after, read(value)) for value in rules.allowed[j]):
+        if j in rules.ranges and not self._is_within(j, after, *rules.ranges[j]):
             return False
-        if any(same(before, read(a)) and same(after, read(b)) for a, b in rules.forbid.get(j, ())):
+        if j in rules.allowed and not any(same(after, self._read(j, value)) for value in rules.allowed[j]):
             return False
-        if j in rules.step:
-            if np.isnan(before) or np.isnan(after):
-                return False
-            steps = round((after - before) / rules.step[j])
-            return abs(after - before - steps * rules.step[j]) <= 1e-6 * max(abs(before), abs(after), rules.step[j])
-        return True
+        if self._is_forbidden(j, before, after, rules.forbid.get(j, ()), strictly):
+            return False
+        return j not in rules.step or self._is_in_steps(j, before, after, rules.step[j], strictly)
+
+    def _read(self, j: int, value: Any) -> float:
+        """A value of a rule as the column holds it."""
+        read = _encoded(value, self.is_category[j])
+        return read if self.is_category[j] else float(self.dtypes[j].type(read))
+
+    def _is_within(self, j: int, after: float, low: Any, high: Any) -> bool:
+        low, high = (end[self.line] if np.ndim(end) else end for end in (low, high))
+        low, high = (None if end is None or np.isnan(end) else self._read(j, end) for end in (low, high))
+        if np.isnan(after):
+            return low is None and high is None
+        return (low is None or after >= low) and (high is None or after <= high)
+
+    def _is_forbidden(self, j: int, before: float, after: float, pairs: Iterable[Any], strictly: bool) -> bool:
+        """A row may hold a value in more digits than training did: then both may be meant, as written and as held."""
+        judge = any if strictly else all
+        return any(
+            same(after, self._read(j, b))
+            and judge(same(before, read) for read in (self._read(j, a), _encoded(a, self.is_category[j])))
+            for a, b in pairs
+        )
+
+    def _is_in_steps(self, j: int, before: float, after: float, step: float, strictly: bool) -> bool:
+        if np.isnan(before) or np.isnan(after):
+            return False
+        away = abs(after - before - round((after - before) / step) * step)
+        rounding = float(np.finfo(self.dtypes[j]).eps) * (1 if strictly else 16)
+        return away <= max(rounding, 0.0 if strictly else 1e-6) * max(abs(before), abs(after))
 
     @property
     def groups(self) -> list[set[int]]:

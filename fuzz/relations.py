@@ -300,6 +300,6 @@ RELATIONS: dict[str, tuple[Callable[[Explained], list[str]], float]] = {
         (the_order_of_columns_makes_no_difference, 0.15),
         (a_saved_explainer_gives_the_same, 0.1),
         (records_are_made_again, 0.15),
-        (words_and_tables_are_made, 0.06),
+        (words_and_tables_are_made, 0.1),
     )
 }

@@ -228,6 +228,10 @@ def _numbers_as_categories(random: Random) -> list[Any]:
     return [1, 2, 3, 10][: int(random.integers(2, 5))]
 
 
+def _few_floats(random: Random) -> list[Any]:
+    return [0.0, 1.0, 2.0]
+
+
 def _mixed(random: Random) -> list[Any]:
     return [["x", 1, 2, "1"], [True, "yes", "True"], ["a", 2.5, 7], [True, 1, "x"], [False, 0, "x", 0.0]][
         int(random.integers(5))
@@ -419,8 +423,9 @@ def _numpy_families() -> dict[str, list[Family]]:
     for name in ("float16", "float32", "float64"):
         kinds[name] = [
             Family(f"numpy {name}", False, _real(name), _array(name), True, is_friendly=name != "float16"),
-            Family(f"numpy {name} as category", True, lambda random: [0.0, 1.0, 2.0], _array(name), must_declare=True),
+            Family(f"numpy {name} as category", True, _few_floats, _array(name), True, must_declare=True),
         ]
+    kinds["longdouble"] = [Family("numpy longdouble", False, _real("float64"), _array("longdouble"), True)]
     kinds["bool"] = [
         Family("numpy bool", False, lambda random: [False, True], _array("bool"), is_friendly=True),
         Family("numpy bool as category", True, lambda random: [False, True], _array("bool"), must_declare=True),
