@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,10 +86,7 @@ def ask(outcome: Outcome, what: str, call: Callable[[], Any]) -> Any:
 
 def _told(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)[-3:]
-    where = " < ".join(
-        f"{frame.filename.rsplit('/', 2)[-2]}/{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
-        for frame in reversed(frames)
-    )
+    where = " < ".join(f"{'/'.join(Path(frame.filename).parts[-2:])}:{frame.lineno}" for frame in reversed(frames))
     return f"{type(error).__name__}: {str(error)[:300]} ({where})"
 
 

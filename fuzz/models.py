@@ -286,7 +286,7 @@ def _light(random: Random) -> tuple[str, Any, bool]:
             ("logistic", LogisticRegression(max_iter=30), False),
             ("tree", DecisionTreeClassifier(max_depth=4, random_state=0), True),
             ("tree, full", DecisionTreeClassifier(random_state=0), True),
-            ("GaussianNB", GaussianNB(), False),
+            ("GaussianNB", GaussianNB(var_smoothing=0.1), False),
             ("KNN", KNeighborsClassifier(1), False),
         ],
     )

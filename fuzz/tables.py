@@ -256,7 +256,8 @@ def _unseen_for(family: Family, pool: list[Any]) -> list[Any]:
         return []
     if isinstance(pool[0], Decimal):
         return [Decimal("9.75")]
-    return [77] if family.name.startswith(("object", "numpy object")) else []
+    has_numbers = any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in pool)
+    return [77] if has_numbers and "object" in family.name else []
 
 
 def _fits(family: Family, value: Any) -> bool:
@@ -466,9 +467,7 @@ def draw(random: Random, *, friendly: bool = False, numbers_only: bool = False) 
     if random.random() < 0.3:  # rows that occur more than once
         again = random.integers(0, n_train, n_train)
         train_values = [[values[at] for at in again] for values in train_values]
-    columns = [
-        replace(column, pool=_held(column.pool, values)) for column, values in zip(columns, train_values, strict=True)
-    ]
+    columns = [_as_drawn(column, values) for column, values in zip(columns, train_values, strict=True)]
     n_explained = int(random.choice([0, 1, random.integers(2, 30), random.integers(50, 300)], p=[0.02, 0.08, 0.3, 0.6]))
     row_values = _rows_like(random, columns, train_values, n_explained)
     reader = Reader(tuple(names), tuple(column.is_category for column in columns))
@@ -521,13 +520,14 @@ def _column(random: Random, name: Hashable, family: Family, container: str, frie
         row_family = known[family.rows_as[int(random.integers(len(family.rows_as)))]]
     pool = family.pool(random)
     share = float(random.choice([0.0, 0.1, 0.4], p=[0.65, 0.25, 0.1])) if family.may_miss and not friendly else 0.0
-    return Column(name, family, row_family, pool, _unseen_for(family, pool), share)
+    return Column(name, family, row_family, pool, [], share)
 
 
-def _held(pool: list[Any], values: list[Any]) -> list[Any]:
-    """The values of a pool that occur: rules may name no others."""
+def _as_drawn(column: Column, values: list[Any]) -> Column:
+    """The column with the values that occur: rules may name no others, and what is unseen is of their sort."""
     known = {(type(value), repr(value)) for value in values}
-    return [value for value in pool if (type(value), repr(value)) in known] or pool[:1]
+    pool = [value for value in column.pool if (type(value), repr(value)) in known] or column.pool[:1]
+    return replace(column, pool=pool, unseen=_unseen_for(column.family, pool))
 
 
 def _drawn_rows(random: Random, column: Column, count: int, *, known: bool) -> list[Any]:
