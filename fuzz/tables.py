@@ -350,7 +350,6 @@ def _pandas_families() -> list[Family]:
         Family("object text", True, _texts, _pandas_objects(None), True),
         Family("object text, nan", True, _texts, _pandas_objects(np.nan), True),
         Family("object text, NA", True, _texts, _pandas_objects(pd.NA), True),
-        Family("str", True, _texts, _pandas_extension("str"), True, is_friendly=True),
         Family("string", True, _texts, _pandas_extension("string[python]"), True),
         Family("string[pyarrow]", True, _texts, _pandas_extension("string[pyarrow]"), True),
         Family("arrow string", True, _texts, _pandas_extension(pd.ArrowDtype(pa.string())), True),
@@ -363,6 +362,8 @@ def _pandas_families() -> list[Family]:
         Family("object bools", True, lambda random: [False, True], _pandas_objects(None), True),
         Family("object decimals", True, _decimals, _pandas_objects(None), True, must_declare=True),
     ]
+    if int(pd.__version__.split(".")[0]) >= 3:  # before, str was no dtype of its own
+        families.append(Family("str", True, _texts, _pandas_extension("str"), True, is_friendly=True))
     return families
 
 

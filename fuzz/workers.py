@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from time import monotonic
 
@@ -79,5 +80,6 @@ def finished(workers: list[Worker], seconds: float) -> list[Outcome]:
 
 
 def _serve(seed: int, connection: Connection) -> None:
-    while True:
-        connection.send(run_case(seed, connection.recv()))
+    with suppress(EOFError, KeyboardInterrupt, BrokenPipeError):  # whoever hands out the cases is gone
+        while True:
+            connection.send(run_case(seed, connection.recv()))

@@ -27,7 +27,7 @@ from fuzz.workers import Worker, finished
 from nicecf import NICE, NicecfError, replay
 
 NAMES = ("age", "income", "home")
-FAMILIES = [PANDAS["int64"], PANDAS["float64"], PANDAS["str"]]
+FAMILIES = [PANDAS["int64"], PANDAS["float64"], PANDAS["object text"]]
 
 
 def solved(rules=None, **options):
@@ -38,7 +38,7 @@ def solved(rules=None, **options):
             {
                 "age": random.integers(20, 60, count),
                 "income": random.normal(size=count),
-                "home": pd.array(random.choice(["own", "rent", "other"], count), dtype="str"),
+                "home": pd.Series(random.choice(["own", "rent", "other"], count).tolist(), dtype=object),
             }
         )
         for count in (40, 12)
