@@ -867,15 +867,21 @@ class TestTerminal:
             table.to_parquet("o.parquet")
             self.no_escapes(*run("show", "o.parquet", "1")[1:])
             records = [json.loads(line) for line in Path("r.jsonl").read_text().splitlines()]
-            records[0]["label"] = records[0]["predicted"] = f"{self.EVIL}\nAll 4 records are the same."
-            records[1]["row"][evil] = self.EVIL
-            records[2]["versions"] = {self.EVIL: self.EVIL}
-            records[3]["options"][self.EVIL] = self.EVIL
+            records[0]["label"] = f"{self.EVIL}\nAll 4 records are the same."
             Path("r.jsonl").write_text("\n".join(map(json.dumps, records)))
             code, out, err = run("replay", "r.jsonl", *own)
             self.no_escapes(out, err)
             assert code == 3
             assert "\nAll 4 records" not in out
+            for part, value in (
+                ("predicted", self.EVIL),
+                ("versions", {self.EVIL: self.EVIL}),
+                ("options", {self.EVIL: 1}),
+            ):
+                Path("r.json").write_text(json.dumps(records[1] | {part: value}))
+                code, out, err = run("replay", "r.json", *own)
+                assert code in (1, 3)
+                self.no_escapes(out, err)
             records[0]["files"]["explainer"] = records[0]["schema"] = f"{self.EVIL}\nx"
             Path("r.jsonl").write_text("\n".join(map(json.dumps, records)))
             code, out, err = run("replay", "r.jsonl", *own)
