@@ -427,7 +427,6 @@ def _numpy_families() -> dict[str, list[Family]]:
             Family(f"numpy {name}", False, _real(name), _array(name), True, is_friendly=name != "float16"),
             Family(f"numpy {name} as category", True, _few_floats, _array(name), True, must_declare=True),
         ]
-    kinds["longdouble"] = [Family("numpy longdouble", False, _real("float64"), _array("longdouble"), True)]
     kinds["bool"] = [
         Family("numpy bool", False, lambda random: [False, True], _array("bool"), is_friendly=True),
         Family("numpy bool as category", True, lambda random: [False, True], _array("bool"), must_declare=True),

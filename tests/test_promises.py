@@ -272,3 +272,42 @@ def test_a_table_without_rows_under_options_of_the_call(options):
     for search in SEARCHES.values():
         nice = NICE(model, classes=[0, 1], justified=False, **search).fit(X)
         assert len(nice.explain(X[:0], **options)) == 0
+
+
+def by_table(table):
+    def model(X):
+        p = table[tuple(X.astype(int).T)]
+        return np.column_stack([1 - p, p])
+
+    return model
+
+
+def test_a_guarded_row_gets_a_donor_through_its_rules_that_is_no_training_row():
+    table = np.array([[0.2, 0.9, 0.4], [0.3, 0.8, 0.4]])
+    rules = Constraints(immutable=[0])
+    X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    nice = NICE(by_table(table), classes=[0, 1], justified=False, share_donor=False, constraints=rules).fit(X)
+    assert nice.explain(np.array([[1.0, 2.0]])).to_numpy().tolist() == [[1.0, 1.0]]
+
+
+def test_thorough_is_no_worse_than_greedy_where_training_rows_are_kept_back():
+    options = {"classes": [0, 1], "justified": False, "share_donor": False, "plausibility": lambda X: X.sum(axis=1)}
+    model = by_table(np.array([[0.98, 0.7, 0.67], [0.54, 0.49, 0.66], [0.55, 0.87, 0.92]]))
+    X, row = np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 2.0]]), np.array([[1.0, 1.0]])
+    for search in ({}, {"search": "thorough", "neighbors": 2}):
+        assert NICE(model, **search, **options).fit(X).explain(row).found.all()
+    model = by_table(np.array([[0.93, 0.93, 0.47], [0.71, 0.14, 0.17], [0.77, 0.39, 0.82]]))
+    X, row = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [2.0, 0.0]]), np.array([[0.0, 2.0]])
+    for search in ({}, {"search": "thorough", "neighbors": 2}):
+        cfs = NICE(model, optimize="proximity", **search, **options).fit(X).explain(row)
+        assert cfs.metrics()["proximity"].tolist() == [1.0]
+
+
+def test_a_value_of_another_sort_is_refused_in_any_company():
+    X = pd.DataFrame({"a": pd.Series(["x", "y"] * 2, dtype=object), "b": [0.0, 1.0, 2.0, 3.0]})
+    model = lambda X: np.column_stack([X["b"] < 1.5, X["b"] >= 1.5]).astype(float)
+    nice = NICE(model, classes=[0, 1], justified=False).fit(X)
+    rows = pd.DataFrame({"a": pd.Series(["x", 77], dtype=object), "b": [0.0, 0.0]})
+    for some in (rows, rows[1:]):
+        with pytest.raises(SchemaError, match=r"column 'a' held text .* but now holds numbers \(such as 77\)"):
+            nice.explain(some)

@@ -29,7 +29,7 @@ from nicecf.result import Counterfactuals
 from nicecf.rewards import Round
 from nicecf.schema import Schema, differs
 from nicecf.scorer import Cost, Scorer
-from nicecf.search.answers import Answers, joined, one_for_each
+from nicecf.search.answers import Answers, Points, by_row, joined, no_answers, one_for_each
 from nicecf.search.donors import DonorChoice, Donors, DonorSearch, Seekers
 from nicecf.search.greedy import jump, walk_greedily
 from nicecf.search.single_changes import DonorValues
@@ -346,42 +346,54 @@ class Fitted:
 
         Also the lines of the part for which there is nothing else.
         """
-        points, score = answers.points, question.scorer
+        if self.privacy.digests is None:
+            return answers, np.empty(0, dtype=np.intp)
+        points, score, seekers = answers.points, question.scorer, _seekers(question, part)
         shared = np.flatnonzero(self._is_training_row(points.values))
         lines, first = np.unique(points.row[shared], return_index=True)
-        if self.privacy.digests is None:
-            return answers, lines
-        seekers = _seekers(question, part)
         without = np.setdiff1d(np.flatnonzero(~question.is_answered[part.lines]), points.row)
-        refused = self._refused_already(seekers, without, score)
-        if not len(lines):
-            return answers, refused
+        refused = by_row([points.take(shared[first]), self._refused_already(seekers, without, score)])
         back = step_back(
             seekers,
-            points.take(shared[first]),
+            refused,
             jury=self.jury,
             score=score,
             distance=self.distance,
             is_refused=self._is_training_row,
         )
-        walks = jump(seekers.rows[back.row], back.values, back.outputs)
-        found = [(back.row, one_for_each(back.donor, walks, np.ones(len(back.row), dtype=bool)))]
-        left = np.setdiff1d(lines, back.row)
-        if len(left):
-            some = seekers.take(left)
-            more = self._search_hybrids(some, self.donors.nearest(some, score), score, error=None)
-            more = more.without_rows(more.points.row[self._is_training_row(more.points.values)])
-            found.append((left, more))
-            left = np.setdiff1d(left, left[more.points.row])
+        back = back.take(seekers.keep_to_limit(back.row, back.values))
+        found = [(back.row, _in_one_step(seekers.rows[back.row], back))]
+        for search in (self._search_other_hybrids, self._search_views):
+            helped = np.concatenate([some[more.points.row] for some, more in found])
+            left = np.setdiff1d(np.union1d(lines, without), helped)
+            if len(left):
+                found.append((left, search(seekers.take(left), score)))
         everyone = np.arange(len(part.lines))
-        kept_back = np.concatenate([left, refused])
-        return joined([(everyone, answers.without_rows(lines)), *found], len(everyone)), kept_back
+        joint = joined([(everyone, answers.without_rows(lines)), *found], len(everyone))
+        kept_back = refused.row[seekers.keep_to_limit(refused.row, refused.values)]
+        return joint, np.setdiff1d(kept_back, joint.points.row)
 
-    def _refused_already(self, seekers: Seekers, lines: Ints, score: Scorer) -> Ints:
-        """Of rows for which nothing was found, those that would have had a training row as it is."""
+    def _refused_already(self, seekers: Seekers, lines: Ints, score: Scorer) -> Points:
+        """For rows for which nothing was found: training rows as they are that they would have had."""
         donors = self.donors.nearest(seekers.take(lines), score)
-        is_shared = (donors.place >= 0) & self._is_training_row(donors.values)
-        return lines[is_shared & seekers.keep_to_limit(lines, donors.values)]
+        is_shared = np.flatnonzero((donors.place >= 0) & self._is_training_row(donors.values))
+        donors = donors.take(is_shared)
+        return Points(lines[is_shared], donors.place, donors.values, donors.outputs)
+
+    def _search_other_hybrids(self, seekers: Seekers, score: Scorer) -> Answers:
+        """Of the hybrids of many donors, those that are no training row."""
+        found = self._search_hybrids(seekers, self.donors.nearest(seekers, score), score, error=None)
+        return found.without_rows(found.points.row[self._is_training_row(found.points.values)])
+
+    def _search_views(self, seekers: Seekers, score: Scorer) -> Answers:
+        """The nearest donor that is no training row as a row may take it, through its rules."""
+        if seekers.rules is None:
+            return no_answers(seekers.rows, seekers.outputs)
+        donors = self.donors.nearest(seekers, score, is_limited=True, is_refused=self._is_training_row)
+        row = np.flatnonzero(donors.place >= 0)
+        donors = donors.take(row)
+        points = Points(row, donors.place, donors.values, donors.outputs)
+        return joined([(row, _in_one_step(seekers.rows[row], points))], len(seekers.rows))
 
     def _check_answers(self, question: Question, parts: list[Part], answers: Answers) -> None:
         """The last line of the contract: nothing leaves that the models did not accept, or that breaks a rule."""
@@ -413,6 +425,12 @@ def _seekers(question: Question, part: Part) -> Seekers:
     """The rows of a part."""
     lines = part.lines
     return Seekers(question.rows[lines], question.outputs[lines], question.wanted[lines], part.rules)
+
+
+def _in_one_step(rows: Floats, points: Points) -> Answers:
+    """Points for paired rows as answers, whose changes are all one step."""
+    walks = jump(rows, points.values, points.outputs)
+    return one_for_each(points.donor, walks, np.ones(len(rows), dtype=bool))
 
 
 def _no_error(rows: Floats) -> Floats:

@@ -54,7 +54,7 @@ class NICE(Explainer):
         for the price of some hundred to some thousand rows asked of the model; never worse than the paper's.
     neighbors
         How many of the nearest donors the thorough search looks at. None is 100, and single changes towards all donors
-        besides. The greedy search walks to one.
+        besides; under rules and with ``share_donor=False`` no fewer. The greedy search walks to one.
     distance
         ``"heom"``: the paper's distance.
     scale

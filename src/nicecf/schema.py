@@ -307,7 +307,7 @@ def _read_categories(container: Container, cells: Cells, column: Column) -> tupl
     seen = np.unique(codes[codes >= 0])
     unseen = [values[code] for code in seen if column.code(values[code]) is None]
     if unseen:
-        _check_same_sort(unseen, column, values=[values[code] for code in seen])
+        _check_same_sort(unseen, column)
         levels = (*column.levels, *unseen)
         column = replace(
             column,
@@ -320,13 +320,15 @@ def _read_categories(container: Container, cells: Cells, column: Column) -> tupl
     return column, table[codes]
 
 
-def _check_same_sort(unseen: list[Any], column: Column, values: list[Any]) -> None:
+def _check_same_sort(unseen: list[Any], column: Column) -> None:
     """Text where training had numbers, or the reverse, is a mistake and not an unseen category."""
-    was, now = {_sort(level) for level in column.levels}, {_sort(value) for value in values}
-    if was and not was & now:
+    was = {_sort(level) for level in column.levels}
+    wrong = [value for value in unseen if _sort(value) not in was]
+    if was and wrong:
+        now = {_sort(value) for value in wrong}
         raise SchemaError(
             f"column {column.name!r} held {' and '.join(sorted(was))} when fit saw it (such as "
-            f"{plain(column.levels[0])!r}), but now holds {' and '.join(sorted(now))} (such as {plain(unseen[0])!r}). "
+            f"{plain(column.levels[0])!r}), but now holds {' and '.join(sorted(now))} (such as {plain(wrong[0])!r}). "
             "Convert it as it was for the training data."
         )
 

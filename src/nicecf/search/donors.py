@@ -7,6 +7,7 @@ as well: a model that has changed since ``fit`` is found out, whatever else it s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -99,14 +100,16 @@ class DonorSearch:
         is_limited: bool = False,
         most: int | None = None,
         first: Ints | None = None,
+        is_refused: Callable[[Floats], Bools] | None = None,
     ) -> Donors:
         """The nearest donor that is accepted as each row may take it; in the end, all training rows are tried.
 
         Those in a wanted class come first, then all others: put through the rules, they may be accepted too.
         ``is_limited``: only donors that keep to the largest number of changes. ``most``: try no more than so many.
-        ``first``: the places of donors to try before all others, -1 for none.
+        ``first``: the places of donors to try before all others, -1 for none. ``is_refused``: rows that may not be
+        taken, though they are accepted.
         """
-        search = _Search(self, seekers, score, is_limited)
+        search = _Search(self, seekers, score, is_limited, is_refused)
         with suppress(OutOfTime):
             search.run(most, first)
         return Donors(search.place, search.values, search.reached)
@@ -128,12 +131,20 @@ class DonorSearch:
 class _Search:
     """The search of some rows for their nearest accepted donors."""
 
-    def __init__(self, donors: DonorSearch, seekers: Seekers, score: Scorer, is_limited: bool) -> None:
+    def __init__(
+        self,
+        donors: DonorSearch,
+        seekers: Seekers,
+        score: Scorer,
+        is_limited: bool,
+        is_refused: Callable[[Floats], Bools] | None,
+    ) -> None:
         self._donors = donors
         self._rows = rows = seekers.rows
         self._wanted = seekers.wanted
         self._rules = seekers.rules
         self._score = score
+        self._is_refused = is_refused
         self._most_changes = seekers.most_changes if is_limited else rows.shape[1]
         self.place = np.full(len(rows), -1, dtype=np.intp)
         self.values = rows.copy()
@@ -206,6 +217,8 @@ class _Search:
         outputs = donors.outputs[places]
         changes = differs(rows, values).sum(axis=1)
         is_open = (changes > 0) & (changes <= self._most_changes)
+        if self._is_refused is not None:
+            is_open &= ~self._is_refused(values)
         if rules is not None:
             is_new |= differs(values, as_they_are).any(axis=1)
         is_new &= is_open
