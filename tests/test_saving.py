@@ -1005,6 +1005,18 @@ def test_no_table_can_be_forged_to_what_it_cannot_be(forged):
     assert not check("age beyond the training data", manifest, with_column("age", far))
 
 
+@pytest.mark.parametrize(
+    "wrong", [None, [], [1], "x", [None, None], [2**70, 1], ["1", "1"], [True, True], [0.5, 1e308]]
+)
+def test_forged_errors_of_a_plausibility_are_refused(wrong, tmp_path):
+    measure = lambda X: X["age"].to_numpy(float) / 100
+    path = saved(small(optimize="plausibility", plausibility=measure), tmp_path)
+    with pytest.raises(REFUSED):
+        NICE.load(
+            forge(path, tmp_path, said(lambda m: m.update(plausibility=wrong))), model=ByAge(), plausibility=measure
+        )
+
+
 SCALES = {"negative": -1.0, "zero": 0.0, "huge": 1e308, "large": 1e100, "tiny": 1e-9, "other": 45.0}
 
 

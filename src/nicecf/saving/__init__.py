@@ -266,7 +266,7 @@ def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
     if is_guarded != (nice.min_count > 1):
         raise Damaged("its common values are not those that its options ask for")
     check_privacy(parts.privacy, schema, index.values, n_rows)
-    if (manifest["plausibility"] is None) != (parts.autoencoder is None and nice.plausibility is None):
+    if manifest["plausibility"] is None and nice.plausibility is not None:
         raise Damaged("what is plausible is not said")
     if parts.autoencoder is not None:
         then = manifest["plausibility"]

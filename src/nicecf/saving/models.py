@@ -52,7 +52,8 @@ def check_measured(fitted: Fitted, then: Sequence[float] | None) -> None:
     now = None if fitted.is_own_measure else measured(fitted)
     if now is None:
         return
-    if then is None or len(then) != len(now) or not np.allclose(now, then, rtol=_SAME_MEASURE, atol=1e-9):
+    errors = np.array([] if then is None else then, dtype=np.float64)
+    if len(errors) != len(now) or not np.allclose(now, errors, rtol=_SAME_MEASURE, atol=1e-9):
         raise ModelError(
             "plausibility is not the function that the explainer was saved with: its errors of training rows are "
             "others. Pass the same function, or fit again."
