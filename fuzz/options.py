@@ -276,6 +276,8 @@ def _rules(random: Random, tables: Tables, free: Any, *, per_row: bool = False) 
     rules = Rules()
     for j in free:
         column = tables.columns[j]
+        if not column.has_values:
+            continue
         kinds = ["free"] * 5 + ["immutable", "increasing", "decreasing", "allowed", "forbid"]
         kinds += [] if column.is_category else ["ranges", "ranges", "step"]
         kind = str(random.choice(kinds))

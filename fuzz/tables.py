@@ -55,6 +55,8 @@ class Column:
     pool: list[Any]
     unseen: list[Any]
     share_missing: float
+    # Whether any training cell holds a value: rules can name none where all are missing.
+    has_values: bool = True
 
     @property
     def is_category(self) -> bool:
@@ -526,8 +528,9 @@ def _column(random: Random, name: Hashable, family: Family, container: str, frie
 def _as_drawn(column: Column, values: list[Any]) -> Column:
     """The column with the values that occur: rules may name no others, and what is unseen is of their sort."""
     known = {(type(value), repr(value)) for value in values}
-    pool = [value for value in column.pool if (type(value), repr(value)) in known] or column.pool[:1]
-    return replace(column, pool=pool, unseen=_unseen_for(column.family, pool))
+    seen = [value for value in column.pool if (type(value), repr(value)) in known]
+    pool = seen or column.pool[:1]
+    return replace(column, pool=pool, unseen=_unseen_for(column.family, pool), has_values=bool(seen))
 
 
 def _drawn_rows(random: Random, column: Column, count: int, *, known: bool) -> list[Any]:
