@@ -697,7 +697,9 @@ def test_a_model_that_differs_for_one_stored_row_only_is_refused(tmp_path):
     model = lambda X: np.column_stack([X[:, 0] < 9, X[:, 0] >= 9]).astype(float)
     path = saved(NICE(model).fit(table, table[:, 0] >= 9), tmp_path)
     other = lambda X: np.where(X == 5.0, [[0.9, 0.1]], model(X))
-    with pytest.raises(ModelError, match="for training row 5 it gave False a probability of 1 then and gives 0.9 now"):
+    with pytest.raises(
+        ModelError, match="for training row 5 it gave False a probability of 1 then and gives it 0.9 now"
+    ):
         NICE.load(path, model=other)
 
 
@@ -1069,5 +1071,6 @@ def test_a_forged_extension_type_is_not_read(wrong, tmp_path):
     path = saved(NICE(ByAge()).fit(frame, (SMALL["age"] > 40).astype(int)), tmp_path)
     schema = pa.schema([pa.field("column", pa.int64(), metadata={"ARROW:extension:name": wrong})]).serialize()
     change = said(lambda m: m["table"]["columns"][0]["dtype"].update(schema=b64encode(schema.to_pybytes()).decode()))
-    with pytest.raises(FileError, match=f"is damaged: .*'{wrong}'"):
+    # Where pandas has registered its own types, Arrow fails on the one without its parameters.
+    with pytest.raises(FileError, match=f"is damaged: .*('{wrong}'|JSONDecodeError)"):
         NICE.load(forge(path, tmp_path, change), model=ByAge())

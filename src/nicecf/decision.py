@@ -171,7 +171,9 @@ class Jury:
             return
         worst = int(np.argmax(moved))
         before, after = self.probabilities(then)[worst], self.probabilities(now)[worst]
-        label = int(np.argmax(np.abs(before - after)))
+        label = int(np.argmax(before))
+        if abs(before[label] - after[label]) <= SAME_MODEL:
+            label = int(np.argmax(np.abs(before - after)))
         is_own = abs(before[label] - after[label]) > SAME_MODEL
         said = (
             f"it gave {plain(self.classes[label])!r} a probability of {before[label]:.7g} then and gives it "
