@@ -198,8 +198,8 @@ class NICE(Explainer):
         nearest first and in the end all of them; where none helps, ``reasons`` names the rules that block, and
         ``relaxations`` the cheapest that would help.
 
-        ``n_counterfactuals``: up to so many for each row, which change unlike features; thorough search only. Where
-        there are fewer, ``notes`` says so.
+        ``n_counterfactuals``: up to so many for each row, which change unlike features; thorough search only. The first
+        is the one that the row gets alone. Where there are fewer, ``notes`` says so.
 
         ``time_budget``: seconds. The rows are scored in any case, and then each has its donor for an answer; it is
         improved while time lasts. What was left undone is in ``notes``. (Under rules the donor must be

@@ -91,15 +91,19 @@ class Thorough:
             is_searched[i] = True
             report(n_done)
             # What changes too many features beats nothing that does not: the front of those is not missing any.
-            most = max(seekers.most_changes, int(search.found.changes.min(initial=len(rows[i]))))
-            found = search.found.take(search.found.changes <= most)
-            objective = self.objective if len(search.start) else self.objective.replace("balanced", "sparsity")
-            order = best_first(objective, found, search.start.take(slice(0, 1)))
+            most = max(seekers.most_changes, int(search.alone.changes.min(initial=len(rows[i]))))
+            found = search.alone.take(search.alone.changes <= most)
+            best = found.take(self._best_first(search, found)[:1])
             if most > seekers.most_changes:
-                beyond.append(_points(i, places, search.lattices, found.take(order[:1])))
+                beyond.append(_points(i, places, search.lattices, best))
                 continue
-            best = order[:1] if self.n_wanted == 1 else unlike(found, order, self.n_wanted)
-            chosen.append(_points(i, places, search.lattices, found.take(best)))
+            if self.n_wanted > 1 and len(best):
+                # The best alone comes first, whatever else was found on the way to the others.
+                others = search.found.take(search.found.changes <= most)
+                found = joined([found, others])
+                in_order = joined([best, others.take(self._best_first(search, others))])
+                best = in_order.take(unlike(in_order, np.arange(len(in_order)), self.n_wanted))
+            chosen.append(_points(i, places, search.lattices, best))
             fronts.append(_points(i, places, search.lattices, found.take(Front(by_features=False).of(found))))
             notes[i] = self._note(search, n_found=len(best))
         left = np.flatnonzero(~is_searched[has_donor] & seekers.keep_to_limit(has_donor, known.values))
@@ -123,6 +127,10 @@ class Thorough:
         )
         return Answers(points, walks, notes, _by_row(fronts), _by_row(beyond))
 
+    def _best_first(self, search: RowSearch, hybrids: Hybrids) -> Ints:
+        objective = self.objective if len(search.start) else self.objective.replace("balanced", "sparsity")
+        return best_first(objective, hybrids, search.start.take(slice(0, 1)))
+
     def _searches(
         self,
         seekers: Seekers,
@@ -134,7 +142,6 @@ class Thorough:
 
         Prepared in blocks, when it is their turn: the donors of a million rows would not fit into memory.
         """
-        front = Front(by_features=self.n_wanted > 1)
         rows, wanted, rules, groups = seekers.rows, seekers.wanted, seekers.rules, seekers.groups
         k = min(self.neighbors or _NEIGHBORS, len(self.index.values))
         block = max(1, min(_BLOCK, CELLS_PER_CALL // max(k, rows.shape[1])))
@@ -184,10 +191,10 @@ class Thorough:
                         joined(start),
                         scores[j],
                         wanted[i],
-                        front,
                         singles,
                         self.jury,
                         self.is_refused,
+                        alternatives=self.n_wanted > 1,
                         only_sparsest=self.objective == "sparsity" and not self.wants_front,
                     ),
                 )
