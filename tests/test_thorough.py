@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import best
 import paper
-from nicecf import NICE, Constraints, ModelError, OptionError, fitted, testing
+from nicecf import NICE, Constraints, ModelError, OptionError, fitted, rewards, testing
 from nicecf.classifier import Classifier
 from nicecf.decision import Juror, Jury, Rule
 from nicecf.distance import Heom
@@ -513,3 +513,30 @@ def test_the_first_of_several_is_the_answer_alone(optimize, n_features, rules):
 def test_the_first_of_several_is_the_answer_alone_for_every_problem(optimize, p):
     alone, several = explained(p, optimize, None), explained(p, optimize, None, n_counterfactuals=3)
     assert_first_is(several, alone)
+
+
+def test_an_objective_that_is_added_as_the_page_says_works_in_both_searches(monkeypatch):
+    def thrift(round):
+        return (round.score - round.previous_score) / (1 + round.distance)
+
+    cost = lambda changes, distances, errors: changes + 2 * distances
+    monkeypatch.setitem(rewards.BY_NAME, "thrift", rewards.Objective(thrift, cost))
+    X, model, error = noise(6, seed=2)
+    options = {"optimize": "thrift", "classes": [0, 1], "justified": False, "plausibility": error}
+    walked, by_function = (
+        NICE(model, **options | {"optimize": one}).fit(X[20:]).explain(X[:20]) for one in ("thrift", thrift)
+    )
+    testing.assert_same(walked, by_function)
+    thorough = NICE(model, search="thorough", **options).fit(X[20:])
+    costs = {}
+    for name in ("thrift", *OWN):
+        measured = thorough.with_search(optimize=name).explain(X[:20]).metrics()
+        costs[name] = measured["sparsity"].to_numpy() + 2 * measured["proximity"].to_numpy()
+    assert all((costs["thrift"] <= costs[name]).all() for name in OWN)
+    assert any((costs["thrift"] < costs[name]).any() for name in OWN)
+    rules = Constraints(max_changes=1)
+    for nice in (thorough, NICE(model, **options).fit(X[20:])):
+        assert nice.explain(X[:20], constraints=rules).found.any()
+    assert_first_is(thorough.explain(X[:5], n_counterfactuals=2), thorough.explain(X[:5]))
+    with pytest.raises(OptionError, match="'thrift'"):
+        NICE(model, optimize="thrifty")

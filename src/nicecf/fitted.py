@@ -300,7 +300,7 @@ class Fitted:
         error: Callable[[Floats], Floats] | None,
     ) -> Answers:
         """For rows that no donor as a whole helps, or by a walk that is too long: the hybrids of many donors."""
-        objective = "proximity" if self.reward is rewards.proximity else "sparsity"
+        objective = rewards.without_errors(self.reward)
         search = Thorough(
             self.donors, self.donor_values, self.distance, None, objective, 1, self._is_refused, wants_front=False
         )

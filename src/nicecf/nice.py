@@ -330,9 +330,15 @@ class NICE(Explainer):
         return {
             "confirms": self.accelerate != "unconfirmed",
             "constraints": self.constraints or Constraints(),
-            "reward": rewards.BY_NAME.get(self.optimize) if isinstance(self.optimize, str) else self.optimize,
+            "reward": self._reward,
             "thorough": None if self.search != "thorough" else (str(self.optimize), self.neighbors),
         }
+
+    @property
+    def _reward(self) -> Reward | None:
+        if not isinstance(self.optimize, str):
+            return self.optimize
+        return rewards.BY_NAME[self.optimize].reward if self.optimize in rewards.BY_NAME else None
 
     def _check_options(self) -> None:
         choose("search", self.search, ("greedy", "thorough"))

@@ -142,7 +142,7 @@ class RowSearch:
     def _enumerate(self, hybrids: Hybrids) -> Search:
         """Ask about all that nothing beats, the best first."""
         is_open = np.ones(len(hybrids), dtype=bool)
-        sorted_once, known, count = list(orders(hybrids).values()), None, _BEST
+        sorted_once, known, count = orders(hybrids), None, _BEST
         # Ends: every turn asks about one at least, of those that are left.
         while True:
             if self.found is not known:
@@ -293,7 +293,7 @@ class _Running(Generic[Label]):
 def _best_of_each(hybrids: Hybrids, count: int) -> Bools:
     """Which hybrids are among the best by changes, by distance or by error."""
     chosen = np.zeros(len(hybrids), dtype=bool)
-    for order in orders(hybrids).values():
+    for order in orders(hybrids):
         chosen[order[:count]] = True
     return chosen
 

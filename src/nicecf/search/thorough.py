@@ -77,8 +77,9 @@ class Thorough:
         rows, row_outputs = seekers.rows, seekers.outputs
         walk = partial(self._walk, score=score, error=error)
         has_donor = np.flatnonzero(donors.place >= 0)
+        own = rewards.BY_NAME.get(self.objective, rewards.BY_NAME["sparsity"]).reward
         # Not for plausibility: the paper's walk may end at a row that is less plausible than the donor.
-        reward = {"proximity": rewards.proximity, "plausibility": None}.get(self.objective, rewards.sparsity)
+        reward = None if rewards.needs_plausibility(own) else own
         known = walk(reward, seekers.take(has_donor), donors.take(has_donor))
         searches = self._searches(seekers, donors, walk, score.is_out_of_time)
         nothing = Points(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), rows[:0], row_outputs[:0])
