@@ -3,8 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Real data, laid out as README.md says, is used where this names its folder.
 export NICECF_DATA
+# Of make fuzz: how long, from which seed, and a file to go on from (STATE=campaign.json).
+MINUTES ?= 10
+SEED ?= 0
+STATE ?=
 
-.PHONY: demo test check format docs paper bench bench-alibi bench-neighbors test-oldest clean help
+.PHONY: demo test fuzz check format docs paper bench bench-alibi bench-neighbors test-oldest clean help
 
 help:            ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
@@ -14,6 +18,9 @@ demo: .venv/demo.done            ## one person's four counterfactuals, then a wh
 
 test: .venv/test.done            ## everything that can fail
 	$(BIN)/pytest -n auto
+
+fuzz: .venv/test.done            ## random tables, models, options and rules, every answer checked (MINUTES=10 SEED=0 STATE=)
+	$(BIN)/python -m fuzz --minutes $(MINUTES) --seed $(SEED) $(if $(STATE),--state $(STATE))
 
 check: .venv/check.done          ## style, types, imports, spelling
 	$(BIN)/ruff format --check .

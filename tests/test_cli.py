@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -48,6 +49,15 @@ def talking(X):
 def broken(X):
     raise ValueError("two\\nlines")
 
+class Lazy:
+    @property
+    def classes_(self):
+        raise RuntimeError("two\\nlines")
+
+    def predict_proba(self, X):
+        return model(X)
+
+lazy = Lazy()
 number = 3
 """
 
@@ -421,6 +431,10 @@ class TestFit:
         "over its input": ([*FIT[:-1], "train.parquet", *OWN], 2, "would write over what is read"),
         "no folder": ([*FIT[:-1], "no/a.nice", *OWN], 1, "there is no folder no. Make it first"),
         "no rules": ([*FIT, *OWN, "--rules", "nope.toml"], 1, "there is no file nope.toml"),
+        "a deep cut-off": ([*FIT, *OWN, "--decision", '{"a":' * 50_000], 2, "give a cut-off such as 0.3"),
+        "a model that raises": ([*FIT, "--model", "nicecf_own:lazy"], 1, "the model raised RuntimeError when asked for its classes_: two lines"),
+        "names in two lines": ([*FIT, *OWN, "--immutable", "a\rb"], 2, "is no list of names: put a name with a line break in quotes"),
+        "a zero byte": ([*FIT, *OWN, "--immutable", "a\0b"], 2, "an argument holds a zero byte"),
     }  # fmt: skip
 
     @pytest.mark.parametrize("case", BAD)
@@ -536,6 +550,40 @@ class TestExplain:
         NICE(joblib.load("model.joblib")).fit(X, y).save("python.nice")
         assert "does not say where its model is; add --model" in refused("explain", "python.nice", *EXPLAIN[2:], code=2)
 
+    @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+    def test_a_table_without_rows_gives_results_without_rows(self, run, monkeypatch, ending):
+        asked = []
+
+        def explain(nice: NICE, X: pd.DataFrame, **options: Any) -> Any:
+            asked.append(X)
+            return whole[:0]
+
+        whole = NICE.load("credit.nice", model=joblib.load("model.joblib")).explain(loan_book(700, seed=2)[0][600:605])
+        monkeypatch.setattr(NICE, "explain", explain)
+        Path("new.csv").write_text(Path("new.csv").read_text().splitlines()[0] + "\n")
+        ask = (*EXPLAIN[:6], f"out.{ending}", "--report", "r.html", "--records", "r.jsonl", "--trust-pickle")
+        code, out, err = run(*ask)
+        assert (code, err) == (0, "")
+        assert out == f"0 rows, 0 with a counterfactual.\n  written  out.{ending}, r.html, r.jsonl\n"
+        assert len(asked[0]) == 0
+        assert asked[0].dtypes.tolist() == whole._X.dtypes.tolist()
+        assert Path("r.jsonl").read_text() == ""
+        if ending == "jsonl":
+            assert Path("out.jsonl").read_text() == ""
+            return
+        table = pd.read_csv("out.csv") if ending == "csv" else pd.read_parquet("out.parquet")
+        assert len(table) == 0
+        assert list(table.columns[:2]) == ["row", "counterfactual"]
+        assert table.columns[13:].tolist() == asked[0].columns.tolist()
+        assert run("show", f"out.{ending}") == (0, f"out.{ending}: 0 rows, 0 with a counterfactual\n", "")
+        assert "has no row '0'; it has no rows at all" in run("show", f"out.{ending}", "0")[2]
+
+    def test_a_training_table_without_rows_is_refused(self, refused):
+        Path("t.csv").write_text(Path("train.csv").read_text().splitlines()[0] + "\n")
+        assert "t.csv has no rows below its header" in refused(
+            "fit", "--train", "t.csv", "--label", "decision", *OWN, "--out", "t.nice"
+        )
+
     def test_missing_extras_say_what_to_install(self, refused, monkeypatch):
         monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
         message = refused(*EXPLAIN[:5], "--out", "out.parquet", "--trust-pickle")
@@ -614,6 +662,303 @@ class TestShow:
         assert "missing" in out
         assert "were" in run("show", "o.parquet", "7", "--style", "sentence")[1]
 
+    @pytest.mark.parametrize(
+        ("column", "cell"),
+        [
+            ("counterfactual", "inf"), ("counterfactual", ""), ("found", "[" * 100_000), ("probability", "1e999"),
+            ("probability", ""), ("probability_after", "-1"), ("changes", "[" * 100_000), ("changes", "9" * 5_000),
+            ("changes", "null"), ("changes", '[{"feature": "a", "step": 1e999, "probability": 1}]'),
+            ("changes", '[{"feature": "a", "step": 1, "probability": NaN}]'), ("said", "[{}]"),
+            ("said", '[{"before": {}, "after": "1", "direction": 0}]'),
+            ("said", '[{"before": "0", "after": "1", "direction": 7}]'),
+        ],
+    )  # fmt: skip
+    def test_a_damaged_line_is_said_in_one(self, refused, column, cell):
+        from nicecf.outcomes import COLUMNS
+
+        changes = [{"feature": "age", "before": None, "after": "x", "step": 1, "probability": 0.6}]
+        said = [{"before": None, "after": "x", "direction": 0}]
+        line = dict.fromkeys(COLUMNS, "") | {
+            "row": "7", "counterfactual": "0", "found": "True", "decision": "0", "probability": "0.9",
+            "decision_after": "1", "probability_after": "0.6", "changes": json.dumps(changes), "said": json.dumps(said),
+        }  # fmt: skip
+        pd.DataFrame([line, line | {column: cell}]).to_csv("o.csv", index=False)
+        for style in ([], ["7", "--style", "letter"]):
+            message = refused("show", "o.csv", *style)
+            assert message.startswith("nicecf: o.csv is damaged: row 2 is not as nicecf explain writes it (")
+            assert len(message) < 300
+
+    def test_a_label_of_several_rows_shows_them_all_and_says_so(self, run):
+        lines = Path("new.csv").read_text().splitlines()
+        Path("new.csv").write_text("\n".join(line.replace("c004", "c001") for line in lines[:7]))
+        run(*EXPLAIN)
+        code, out, err = run("show", "out.csv", "c001")
+        assert code == 0
+        assert (
+            err == "nicecf: 'c001' stands for 2 rows of out.csv, at the positions 1, 4 from 0; all of them are shown.\n"
+        )
+        assert out.index("Row c001, at position 1: ") < out.index("Row c001, at position 4: ")
+        texts = pd.read_csv("out.csv")["text"]
+        for at in (1, 4):
+            alone = run("show", "out.csv", str(at))
+            assert alone[2] == ""
+            assert alone[1].startswith("Row c001: ")
+            for shown in (out, alone[1]):
+                assert texts[at] in " ".join(shown.split())
+        assert "(1 of 2)" not in out
+        assert run("show", "out.csv", "5")[1].startswith("Row c005: ")
+        assert "out.csv: 6 rows, 6 with a counterfactual" in run("show", "out.csv")[1]
+        letters = run("show", "out.csv", "c001", "--style", "letter")
+        assert letters[1].count("Reasons for the decision") == 2
+        assert "stands for 2 rows" in letters[2]
+
+    def test_a_label_may_begin_with_a_dash_and_a_position_be_long(self, run, refused):
+        Path("new.csv").write_text(Path("new.csv").read_text().replace("c001", "-c"))
+        lines = Path("new.csv").read_text().splitlines()
+        Path("new.csv").write_text("\n".join([lines[0], lines[2]]))
+        out = run(*EXPLAIN)[1]
+        assert "nicecf show -- out.csv -c" in out
+        assert run("show", "--", "out.csv", "-c")[1].startswith("Row -c: ")
+        assert "has no row '9999" in refused("show", "out.csv", "9" * 5_000, code=2)
+
+
+class TestFormulas:
+    @pytest.fixture
+    def odd(self, run, here) -> list[str]:
+        """An explainer of a table with a name, a category, a class and labels that spreadsheets would obey."""
+        train = pd.DataFrame({"=kind": ["=1+1", "'=1+1"] * 20, "n": np.arange(40.0) % 7, "label": ["@no", "-yes"] * 20})
+        train.to_csv("t.csv", index=False)
+        Path("nicecf_own3.py").write_text(
+            "import numpy as np\ndef model(X):\n    p = (X['=kind'] == '=1+1') * 0.8 + 0.1\n"
+            "    return np.column_stack([1 - p, p])\n"
+        )
+        fit = ("fit", "--train", "t.csv", "--label", "label", "--model", "nicecf_own3:model", "--out", "t.nice")
+        code, out, _ = run(*fit, "--classes=-yes,@no")
+        assert code == 0
+        assert "-yes 20, @no 20 of these rows" in out
+        labels = ["=cmd|' /C calc'!A0", "'@x", "+1+1", "7", "-3"]
+        train[["=kind", "n"]][:5].assign(id=labels).to_csv("new.csv", index=False)
+        yield labels
+        sys.modules.pop("nicecf_own3", None)
+
+    ASK: ClassVar = ("explain", "t.nice", "new.csv", "--model", "nicecf_own3:model", "--id", "id", "--out")
+
+    def test_nothing_in_the_results_is_one_and_all_of_it_comes_back(self, run, odd):
+        assert run(*self.ASK, "out.csv")[0] == 0
+        table = pd.read_csv("out.csv", dtype=str)
+        assert table["row"].tolist() == ["'" + label for label in odd[:3]] + odd[3:]
+        assert table["decision"].tolist() == ["'@no", "'-yes"] * 2 + ["'@no"]
+        assert table["'=kind"].tolist() == ["''=1+1", "'=1+1"] * 2 + ["''=1+1"]
+        assert not table.map(str).apply(lambda cells: cells.str.match(r"[=@]|[-+](?![\d.]+$)")).any(axis=None)
+        for label in odd:
+            assert run("show", "--", "out.csv", label)[1].startswith(f"Row {label}: ")
+        shown = run("show", "out.csv", "1")[1]
+        assert "Row '@x: -yes (90 %), would be @no (90 %)" in shown
+        assert "feature  now    then  P(@no)\n=kind    '=1+1  =1+1" in shown
+        table = pd.read_csv("out.csv")
+        own = list(table.columns[1:13])
+        again = (
+            "explain",
+            "t.nice",
+            "out.csv",
+            *self.ASK[3:5],
+            "--id",
+            "row",
+            "--ignore",
+            ",".join(own),
+            "--out",
+            "a.parquet",
+        )
+        assert run(*again)[0] == 0
+        back = pd.read_parquet("a.parquet")
+        assert back["row"].tolist() == odd
+        assert back["=kind"].tolist() == ["=1+1", "'=1+1"] * 2 + ["=1+1"]
+
+    def test_cells_are_as_they_are_where_that_is_asked_for(self, run, odd):
+        assert run(*self.ASK, "out.tsv", "--raw-csv")[0] == 0
+        table = pd.read_csv("out.tsv", dtype=str, sep="\t")
+        assert table["row"].tolist() == odd
+        assert table["=kind"].tolist() == ["'=1+1", "=1+1"] * 2 + ["'=1+1"]
+        assert run("show", "out.tsv", "'@x", "--raw-csv")[1].startswith("Row '@x: -yes")
+        for ending in ("jsonl", "parquet"):
+            assert run(*self.ASK, f"out.{ending}")[0] == 0
+            read = pd.read_json("out.jsonl", lines=True) if ending == "jsonl" else pd.read_parquet("out.parquet")
+            assert read["row"].tolist() == odd
+
+    def test_apostrophes_in_tables_of_ones_own_stay(self, run, odd):
+        assert run(*self.ASK, "out.parquet")[0] == 0
+        results = pd.read_parquet("out.parquet")
+        assert results["row"].tolist() == odd  # '@x among them
+        assert set(results["=kind"]) == set(pd.read_csv("t.csv")["=kind"]) == {"=1+1", "'=1+1"}
+
+
+class TestTerminal:
+    EVIL: ClassVar = "\x1b[2J\u202e\r\x9b"
+
+    def no_escapes(self, *printed: str) -> None:
+        for text in printed:
+            assert not set(text) & {"\x1b", "\u202e", "\r", "\x9b", "\x07"}
+
+    def test_names_of_files_are_shown_and_not_obeyed(self, run, here):
+        name = f"a{self.EVIL}\nnicecf: all is well.csv"
+        for arguments in (
+            ["show", name],
+            ["explain", name, name, "--out", "o.csv"],
+            ["explain", "credit.nice", name, "--out", "o.csv", "--trust-pickle"],
+            [*EXPLAIN, "--rules", name],
+            [*EXPLAIN, "--wording", name],
+            [*EXPLAIN, "--report", f"no/{name}"],
+            [*EXPLAIN, "--target", name],
+            [*EXPLAIN, "--target", f'"{name}"'],
+            [*EXPLAIN, "--immutable", f'"{name}"'],
+            [*EXPLAIN, "--ignore", f'"{name}"'],
+            ["fit", "--train", name, "--label", "x", *OWN, "--out", "o.nice"],
+            [*FIT, "--model", name],
+            ["replay", name],
+            ["benchmark", "report", name],
+            [name],
+            ["show", "--format", name, "x"],
+        ):
+            code, out, err = run(*arguments)
+            assert code in (1, 2)
+            self.no_escapes(out, err)
+            assert err.count("\n") == 1
+            assert "\\x1b[2J" in err or "\\u202e" in err
+        shutil.copy("new.csv", name)
+        code, out, err = run("explain", "credit.nice", name, *EXPLAIN[3:5], "--trust-pickle", "--out", f"o{name}")
+        assert code == 0
+        self.no_escapes(out, err)
+        assert "\nnicecf: all" not in out
+        code, out, err = run("show", f"o{name}")
+        assert code == 0
+        self.no_escapes(out, err)
+        assert "\nnicecf: all" not in out
+        code, out, err = run(*FIT[:-1], f"{name}.nice", *OWN)
+        assert code == 0
+        self.no_escapes(out, err)
+        assert "\nnicecf: all" not in out
+
+    def test_cells_and_names_of_columns_are_shown_and_not_obeyed(self, run, here):
+        evil = f"k{self.EVIL}"
+        train = pd.DataFrame({evil: ["a", evil] * 20, "label": [evil, "no"] * 20})
+        train.to_parquet("t.parquet")
+        Path("nicecf_own4.py").write_text(
+            "import numpy as np\ndef model(X):\n    p = (X.iloc[:, 0] == 'a') * 0.8 + 0.1\n"
+            "    return np.column_stack([1 - p, p])\n"
+        )
+        own = ("--model", "nicecf_own4:model")
+        try:
+            code, out, err = run(
+                "fit", "--train", "t.parquet", "--label", "label", *own, "--out", "t.nice", "--classes", f'no,"{evil}"'
+            )
+            assert code == 0
+            self.no_escapes(out, err)
+            train[:4].drop(columns="label").assign(id=[evil, "x", "y\x07", "z"]).to_parquet("new.parquet")
+            code, out, err = run(
+                "explain", "t.nice", "new.parquet", *own, "--id", "id", "--out", "o.parquet", "--records", "r.jsonl"
+            )
+            assert code == 0
+            self.no_escapes(out, err)
+            for row in ([], ["0"], ["1"], [evil], ["0", "--style", "letter"], ["nope"]):
+                _, out, err = run("show", "o.parquet", *row)
+                self.no_escapes(out, err)
+                assert out or err
+            table = pd.read_parquet("o.parquet").assign(text=self.EVIL, note=self.EVIL, decision=self.EVIL)
+            table.to_parquet("o.parquet")
+            self.no_escapes(*run("show", "o.parquet", "1")[1:])
+            records = [json.loads(line) for line in Path("r.jsonl").read_text().splitlines()]
+            records[0]["label"] = f"{self.EVIL}\nAll 4 records are the same."
+            Path("r.jsonl").write_text("\n".join(map(json.dumps, records)))
+            code, out, err = run("replay", "r.jsonl", *own)
+            self.no_escapes(out, err)
+            assert code == 3
+            assert "\nAll 4 records" not in out
+            for part, value in (
+                ("predicted", self.EVIL),
+                ("versions", {self.EVIL: self.EVIL}),
+                ("options", {self.EVIL: 1}),
+            ):
+                Path("r.json").write_text(json.dumps(records[1] | {part: value}))
+                code, out, err = run("replay", "r.json", *own)
+                assert code in (1, 3)
+                self.no_escapes(out, err)
+            records[0]["files"]["explainer"] = records[0]["schema"] = f"{self.EVIL}\nx"
+            Path("r.jsonl").write_text("\n".join(map(json.dumps, records)))
+            code, out, err = run("replay", "r.jsonl", *own)
+            assert (code, out, err.count("\n")) == (1, "", 1)
+            self.no_escapes(err)
+        finally:
+            sys.modules.pop("nicecf_own4", None)
+
+    @pytest.mark.filterwarnings("always")
+    def test_a_warning_and_a_defect_are_shown_and_not_obeyed(self, run, monkeypatch):
+        def broken(*_: Any, **__: Any) -> None:
+            warnings.warn(self.EVIL, stacklevel=1)
+            raise LookupError(self.EVIL)
+
+        monkeypatch.setattr(NICE, "explain", broken)
+        _, out, err = run(*EXPLAIN)
+        self.no_escapes(out, err)
+        assert err.count("\n") == 2
+        assert err.count("\\x1b[2J") == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="streams of POSIX shells")
+class TestStreams:
+    def shell(self, command: str, **environment: str) -> tuple[int, str, str]:
+        nicecf = f"{sys.executable} -m nicecf"
+        ran = subprocess.run(
+            ["bash", "-c", command.replace("nicecf ", f"{nicecf} ", 1)],
+            capture_output=True, text=True, env={**os.environ, **environment},
+        )  # fmt: skip
+        return ran.returncode, ran.stdout, ran.stderr
+
+    ASK: ClassVar = "nicecf explain credit.nice new.csv --id customer --trust-pickle"
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full")
+    @pytest.mark.parametrize("buffered", ["", "1"])
+    @pytest.mark.parametrize(
+        "command",
+        ["nicecf --help", "nicecf --version", "nicecf show out.csv", f"{ASK} --out out.csv", f"{ASK} --out -"],
+    )
+    def test_a_full_standard_output_is_one_line(self, run, command, buffered):
+        run(*EXPLAIN)
+        code, _, err = self.shell(f"{command} > /dev/full", PYTHONUNBUFFERED=buffered)
+        assert (code, err.splitlines()[-1]) == (
+            1,
+            "nicecf: standard output cannot be written: no space left on device.",
+        )
+        assert len(err.splitlines()) == 1
+
+    @pytest.mark.parametrize("command", ["nicecf show out.csv", f"{ASK} --out o.csv", f"{ASK} --out -"])
+    def test_a_closed_standard_output_is_one_line_before_the_work(self, here, command):
+        code, _, err = self.shell(f"{command} >&-")
+        assert (code, err) == (
+            1,
+            "nicecf: standard output is closed; open it, or send it elsewhere, such as to /dev/null.\n",
+        )
+        assert not Path("o.csv").exists()
+
+    def test_a_closed_or_strange_standard_input_is_one_line(self, here):
+        ask = self.ASK.replace("new.csv", "- --out o.csv")
+        code, out, err = self.shell(f"{ask} <&-")
+        assert (code, out) == (1, "")
+        assert err.startswith("nicecf: standard input is closed; give the path of a file")
+        code, out, err = self.shell(f"{ask} 0> written.txt")
+        assert (code, out, err) == (1, "", "nicecf: standard input cannot be read: bad file descriptor.\n")
+        code, out, err = self.shell(f"{ask} < /dev/null")
+        assert (code, out) == (1, "")
+        assert err.startswith("nicecf: standard input is empty")
+
+    @pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
+    def test_what_cannot_be_said_beside_results_does_not_get_among_them(self, run, where):
+        run(*EXPLAIN)
+        code, out, _ = self.shell(f"{self.ASK} --out - {where}")
+        assert code == 0
+        assert pd.read_csv(io.StringIO(out))["row"].tolist() == pd.read_csv("out.csv")["row"].tolist()
+        code, out, _ = self.shell(f"nicecf show nope.csv {where}")
+        assert (code, out) == (1, "")
+
 
 class TestReplay:
     @pytest.fixture
@@ -669,6 +1014,9 @@ class TestReplay:
         ]:
             Path("r.json").write_text(text)
             assert expected in refused("replay", "r.json", "--trust-pickle", code=code)
+        for path in ("\0", "\ud800"):
+            Path("r.json").write_text(json.dumps({"files": {"explainer": path}}))
+            assert "which can be no file; add --explainer FILE" in refused("replay", "r.json")
         Path("r.json").write_bytes(b"\xff\xfe")
         assert "it is no text in UTF-8" in refused("replay", "r.json")
         assert "there is no file nope.json" in refused("replay", "nope.json")
@@ -692,6 +1040,7 @@ class TestDemo:
 
     def test_a_report_that_cannot_be_written_is_said_first(self, refused, monkeypatch):
         monkeypatch.setattr(demo, "main", None)
+        assert "the path of a file to write is empty" in refused("demo", "--report", "")
         assert "there is no folder no" in refused("demo", "--report", "no/report.html")
 
 
@@ -759,3 +1108,12 @@ def test_names_are_separated_by_commas_and_may_be_quoted():
     assert names("a, b") == ["a", "b"]
     assert names('"income, gross",age') == ["income, gross", "age"]
     assert names("") == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names of files are bytes on POSIX systems")
+def test_benchmarks_say_what_the_system_says_of_a_name(refused):
+    long = "x" * 5_000
+    assert "the system says: file name too long" in refused("benchmark", "report", long)
+    assert "a name with bytes that are no text" in refused(
+        "benchmark", "run", "--datasets", "\udcff.csv", "--out", "b", code=2
+    )

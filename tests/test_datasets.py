@@ -495,6 +495,12 @@ def test_parquet_needs_pyarrow(tmp_path, monkeypatch):
         load(tmp_path / "a.parquet")
 
 
+def test_types_that_others_define_in_parquet_are_refused(tmp_path):
+    path = write(tmp_path / "a.parquet", SMALL.assign(month=pd.period_range("2024-01", periods=4, freq="M")))
+    with pytest.raises(SchemaError, match="column 'month' is of the extension type 'pandas.period'"):
+        load(path)
+
+
 def test_a_saved_index_of_parquet_is_no_feature(tmp_path):
     path = write(tmp_path / "a.parquet", SMALL.set_index(pd.Index([7, 8, 9, 7], name="id")))
     found = load(path)

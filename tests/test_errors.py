@@ -80,7 +80,6 @@ def test_options_that_need_the_table(options, said):
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        (X.iloc[:0], "X has no rows"),
         (X[[]], "columns that fit saw are missing: 'age', 'home'"),
         (X.drop(columns="home"), "columns that fit saw are missing: 'home'"),
         (X.assign(decision=1), "columns that fit did not see are there: 'decision'"),

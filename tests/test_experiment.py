@@ -665,6 +665,6 @@ def test_the_command_line_says_what_is_wrong_in_one_line(tables, tmp_path, capsy
     out, err = capsys.readouterr()
     assert out == "0 of 2 cells are done.\n"
     assert err == (
-        "failed: steps: SchemaError: steps has 1,500 rows, of which 300 are for testing: fewer than the 400 that are "
+        "nicecf: failed: steps: SchemaError: steps has 1,500 rows, of which 300 are for testing: fewer than the 400 that are "
         "to be explained. Ask for at most 300 (--rows).\n"
     )

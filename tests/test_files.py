@@ -8,12 +8,14 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from nicecf.exceptions import FileError
-from nicecf.files import check_writable, writing
+from nicecf.exceptions import FileError, OptionError
+from nicecf.files import check_writable, existing, writing
 
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="modes and devices of POSIX systems")
 
@@ -204,9 +206,116 @@ def test_an_interrupted_process_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("path", [5, None, b"x", "a\0b"])
-def test_what_is_no_path_is_said(path):
-    from nicecf.exceptions import OptionError
+# ---- what a killed process leaves, who may read it, and links that lead nowhere
 
-    with pytest.raises(OptionError, match=r"path"), writing(path):
-        pass
+WRITES_FOREVER = (
+    "import sys, time\nfrom nicecf.files import writing\n"
+    "with writing(sys.argv[1]) as file:\n"
+    "    file.write(b'training rows'); file.flush(); print('writing', flush=True); time.sleep(600)\n"
+)
+
+
+@contextmanager
+def writing_process(path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-c", WRITES_FOREVER, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"writing\n"
+            yield process
+        finally:
+            process.kill()
+
+
+@needs_posix
+def test_what_a_killed_process_leaves_is_removed_by_the_next_write_and_nothing_else(tmp_path):
+    others = [".nicecf-0123456789abcdef.tmp.txt", ".nicecf-x.tmp", "nicecf-0123456789abcdef.tmp"]
+    for name in others:
+        (tmp_path / name).write_bytes(b"of somebody else")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"of somebody else")
+    (tmp_path / ".nicecf-00000000000000aa.tmp").symlink_to(elsewhere)
+    os.mkfifo(tmp_path / ".nicecf-00000000000000bb.tmp")
+    kept = sorted(os.listdir(tmp_path))
+    with writing_process(tmp_path / "killed") as killed, writing_process(tmp_path / "alive") as alive:
+        killed.send_signal(signal.SIGKILL)
+        killed.wait(timeout=30)
+        assert len(os.listdir(tmp_path)) == len(kept) + 2
+        put(tmp_path / "a.bin")
+        (unfinished,) = set(os.listdir(tmp_path)) - {*kept, "a.bin"}
+        assert (tmp_path / unfinished).read_bytes() == b"training rows"
+        put(tmp_path / "a.bin")
+        assert (tmp_path / unfinished).exists()
+        alive.send_signal(signal.SIGINT)
+        alive.wait(timeout=30)
+    assert sorted(os.listdir(tmp_path)) == sorted([*kept, "a.bin"])
+
+
+@needs_posix
+def test_files_that_are_written_at_the_same_time_do_not_remove_each_other(tmp_path):
+    with writing(tmp_path / "a.bin") as one:
+        one.write(b"one")
+        with writing(tmp_path / "b.bin") as other:
+            other.write(b"other")
+            put(tmp_path / "c.bin")
+    assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == {
+        "a.bin": b"one", "b.bin": b"other", "c.bin": b"new",
+    }  # fmt: skip
+
+
+@needs_posix
+def test_a_file_that_is_taken_for_left_over_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    import fcntl
+
+    from nicecf import files
+
+    lock, removed = fcntl.flock, []
+
+    def late(descriptor: int, how: int) -> None:
+        if not removed:
+            (removed_name,) = os.listdir(tmp_path)
+            os.unlink(tmp_path / removed_name)
+            removed.append(removed_name)
+        lock(descriptor, how)
+
+    monkeypatch.setattr(files.fcntl, "flock", late)
+    put(tmp_path / "a.bin")
+    assert removed
+    assert os.listdir(tmp_path) == ["a.bin"]
+
+
+@needs_posix
+@pytest.mark.parametrize("mode", [None, 0o644])
+def test_nobody_else_may_read_what_is_not_finished(tmp_path, mode):
+    path = tmp_path / "a.bin"
+    if mode is not None:
+        path.write_bytes(b"old")
+        path.chmod(mode)
+    before = os.umask(0o022)
+    try:
+        with writing(path) as file:
+            file.write(b"training rows")
+            (unfinished,) = set(os.listdir(tmp_path)) - {"a.bin"}
+            assert mode_of(tmp_path / unfinished) == 0o600
+    finally:
+        os.umask(before)
+    assert mode_of(path) == 0o644
+
+
+@needs_posix
+@pytest.mark.parametrize("act", [put, check_writable, existing])
+def test_a_link_to_nothing_is_named_and_not_the_folder(tmp_path, act):
+    (tmp_path / "link").symlink_to("nowhere/a.bin")
+    (tmp_path / "folder").symlink_to("nowhere")
+    for path, link, target in [("link", "link", "nowhere/a.bin"), ("folder/a.bin", "folder", "nowhere")]:
+        with pytest.raises(FileError) as error:
+            act(tmp_path / path)
+        assert f"{tmp_path / link} is a link to {target}, which does not exist. Mend the link" in str(error.value)
+        assert "permission" not in str(error.value)
+
+
+@pytest.mark.parametrize("act", [put, check_writable, existing])
+@pytest.mark.parametrize("path", [5, None, b"x", "a\0b"])
+def test_what_is_no_path_is_refused_for_reading_and_for_writing(act, path):
+    with pytest.raises(OptionError, match="path"):
+        act(path)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nicecf import NICE, Constraints, FileError, OptionError, Wording, notebook
+from nicecf import NICE, Constraints, FileError, OptionError, Wording, notebook, outcomes, tablefiles
 from nicecf.report import rows as report_rows
 from nicecf.report.look import SCRIPT
 from nicecf.testing import Scorecard, applicants
@@ -440,3 +440,67 @@ def test_a_page_is_written_whole_or_not_at_all(cfs, tmp_path):
         assert "\n" not in str(error.value)
     assert path.read_text(encoding="utf-8") == text
     assert [one.name for one in tmp_path.iterdir()] == ["page.html"]
+
+
+NAMES = {
+    "levels": pd.MultiIndex.from_tuples([("income", "gross"), ("income", 2), ("home", "kind")]),
+    "tuples": pd.Index([("income", "gross"), ("income", 2), ("home", "kind")], dtype=object, tupleize_cols=False),
+    "numbers": pd.Index([0, 1, 2]),
+    "odd": pd.Index([pd.Timestamp("2020-01-01"), b"x", frozenset([1])], dtype=object),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+def test_names_that_are_no_text_are_shown_everywhere(names, tmp_path):
+    plots = pytest.importorskip("nicecf.plots")
+    pytest.importorskip("matplotlib").use("agg")
+    amount, rate, home = names
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({0: random.normal(size=60), 1: random.normal(size=60), 2: random.choice(["own", "rent"], 60)})
+    frame.columns = names
+
+    def model(X):
+        p = 1 / (1 + np.exp(-3 * (X.iloc[:, 0] + X.iloc[:, 1] + (X.iloc[:, 2] == "own")).to_numpy(float)))
+        return np.column_stack([1 - p, p])
+
+    rules = Constraints(
+        increasing={home: ["rent", "own"]},
+        ranges={amount: (-3, 3)},
+        allowed={home: ["own", "rent"]},
+        forbid={home: [("own", "rent")]},
+        step={rate: 0.001},
+        max_changes=2,
+    )
+    more = Constraints(groups=[[amount, rate]], immutable=[home], ranges={rate: (np.linspace(-4, -3, 10), None)})
+    said = Wording(names={amount: "the amount"}, units={amount: "EUR"})
+    for options, call in [
+        ({}, {"constraints": more}),
+        ({"constraints": rules, "feature_weights": {amount: 2.0}}, {}),
+        ({"search": "thorough"}, {"n_counterfactuals": 2}),
+    ]:
+        nice = NICE(model, **options).fit(frame, model(frame)[:, 1] > 0.5)
+        cfs = nice.explain(frame[:10], **call)
+        assert cfs.found.any()
+        for wording in (None, said):
+            page = cfs.to_html(tmp_path / "page.html", wording=wording)
+            assert str(rate).replace("'", "&#x27;") in page
+            assert ("the amount" in page) == (wording is not None)
+            for style in ("sentence", "bullets", "analyst", "letter"):
+                assert len(cfs.texts(style, wording=wording)) == len(cfs)
+            found = cfs[cfs.found][0]
+            for kind in ("changes", "walk", "regions"):
+                assert found.plot(kind, wording=wording).alt
+            assert cfs.plot(wording=wording).alt
+        assert plots.variants({"one": found, "other": found}).alt
+        assert {change.feature for one in cfs for change in one.changes} <= set(names)
+        assert set(cfs.changes()["feature"]) <= set(names)
+        for shown in (cfs, found, cfs.summary(), cfs.summary(by=home)):
+            assert str(found.changes[0].feature) in repr(shown)
+            assert str(found.changes[0].feature).replace("'", "&#x27;") in shown._repr_html_()
+        table = outcomes.table(cfs)
+        assert list(table.columns[-3:]) == [str(name) for name in names]
+        assert next(one.retold("sentence") for one in outcomes.read_outcomes(table, "t"))
+        for ending in ("csv", "jsonl"):
+            tablefiles.write(table, tmp_path / f"t.{ending}")
+            assert list(tablefiles.read(tmp_path / f"t.{ending}").columns) == list(table.columns)

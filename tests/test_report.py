@@ -519,6 +519,17 @@ def test_latex_and_csv_of_any_name(odd):
     assert float(lines[1][1]) > 0
 
 
+def test_no_name_is_a_formula_to_a_spreadsheet():
+    table = Table(
+        "t", "T", ("", "=head"), (Row((Cell("@SUM(1)"), Cell("-1.5", value=-1.5))), Row((Cell("'-x"), Cell("-"))))
+    )
+    assert list(csv.reader(io.StringIO(render.csv_text(table)))) == [
+        ["", "'=head"],
+        ["'@SUM(1)", "-1.5"],
+        ["''-x", "-"],
+    ]
+
+
 def test_each_format_marks_bold_and_quiet():
     table = Table("t", "T", ("", "x"), (Row((Cell("a"), Cell("1 < 2", True, 1.0))), Row((Cell("paper"), Cell("2")), is_quiet=True)), "n")  # fmt: skip
     document = chapters.Document("D", (chapters.Section("S", (Folded("more", (table, Text("t"))),)),))

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import zipfile
+from base64 import b64encode
 from decimal import Decimal
 
 import numpy as np
@@ -738,3 +739,323 @@ def test_markers_of_missing_values_come_back_from_json():
         assert repr(json_values.from_json(json_values.to_json(value))) == repr(value)
     with pytest.raises(json_values.NotHeld, match="set"):
         json_values.to_json([{1, 2}])
+
+
+def test_numbers_that_python_has_no_word_for_are_not_held():
+    for value in (np.longdouble(1), [np.longdouble("0.1")], np.complex128(1j), np.void(b"a"), np.datetime64("2020")):
+        with pytest.raises(json_values.NotHeld):
+            json_values.to_json(value)
+    for value in (Decimal("1E+99999999"), Decimal("1E-99999999"), Decimal("sNaN"), Decimal("1" * 10_001)):
+        with pytest.raises(json_values.NotHeld, match="Decimal"):
+            json_values.to_json(value)
+
+
+def test_what_is_nested_too_deeply_is_not_held():
+    value, written = (), []
+    for _ in range(10_000):
+        value, written = (value,), [written]
+    with pytest.raises(json_values.NotHeld, match="tuple nested too deeply"):
+        json_values.to_json(value)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        json_values.from_json(written)
+
+
+NEVER_WRITTEN = [
+    ("numpy", ["|V2147483648", 2**31]),
+    ("numpy", ["|V2147483648", 0]),
+    ("numpy", ["<U2147483647", 5]),
+    ("numpy", ["|O", 1]),
+    ("numpy", ["<M8[ns]", 1]),
+    ("numpy", ["<f16", 1.0]),
+    ("numpy", ["<c16", 1.0]),
+    ("numpy", ["i4,i4", 1]),
+    ("numpy", ["|i1", 300]),
+    ("numpy", ["|u1", -1]),
+    ("numpy", ["<i8", 1.5]),
+    ("numpy", ["<i8", True]),
+    ("numpy", ["<i8", "1"]),
+    ("numpy", ["|b1", 1]),
+    ("numpy", ["<f2", 1e10]),
+    ("numpy", ["<f4", 0.1]),
+    ("numpy", ["<f8", [1.0]]),
+    ("numpy", ["<U1", {"type": "bytes", "value": "YQ=="}]),
+    ("numpy", [1, 1]),
+    ("numpy", ["<i8"]),
+    ("numpy", "<i8"),
+    ("float", "1.5"),
+    ("float", 1.5),
+    ("float", "infinity"),
+    ("tuple", "abc"),
+    ("tuple", {"a": 1}),
+    ("bytes", "YQ"),
+    ("bytes", "Y Q = ="),
+    ("bytes", "é"),
+    ("bytes", 5),
+    ("decimal", 5),
+    ("decimal", "1E+999999999999999999"),
+    ("decimal", "1E+99999999"),
+    ("decimal", "1" * 100_000),
+    ("decimal", "sNaN"),
+    ("decimal", "\uff11"),
+    ("decimal", " 1_0"),
+    ("decimal", "one"),
+    ("interval", [1, 0, "left"]),
+    ("interval", [0, 1, "somewhere"]),
+    ("interval", ["a", "b", "left"]),
+    ("interval", [0, 1]),
+    ("interval", 5),
+    ("NA", 1),
+    ("NaT", "x"),
+    ("dict", [[1, 2], [1, 3]]),
+    ("dict", [[[1], 2]]),
+    ("dict", [[1, 2, 3]]),
+    ("dict", {"a": 1}),
+    ("file", "/etc/passwd"),
+    (["float"], "inf"),
+    (None, None),
+]
+
+
+@pytest.mark.parametrize(("kind", "value"), NEVER_WRITTEN, ids=lambda one: str(one)[:40])
+def test_what_is_never_written_is_not_read(kind, value):
+    with pytest.raises(ValueError, match="."):
+        json_values.from_json({"type": kind, "value": value})
+
+
+def test_a_type_without_a_value_or_with_more_is_not_read():
+    for wrong in ({"type": "NA"}, {"type": "NA", "value": None, "more": 1}, {1, 2}, object(), {1: 2}, float("nan")):
+        with pytest.raises(ValueError, match="."):
+            json_values.from_json(wrong)
+
+
+# ---- every leaf and every array of a file, forged
+
+
+SMALL = pd.DataFrame(
+    {
+        "age": [20, 35, 42, 53, 64, 35, 20, 64, 42, 39, 39, 53],
+        "income": [0.5, 1.5, 2.5, None, 4.5, 1.0, 2.0, 3.0, 4.0, 0.5, 1.5, 2.5],
+        "home": ["own", "rent", None, "own", "rent", "own", "rent", "own", "own", "rent", "own", "rent"],
+        "is_member": [True, False] * 6,
+        "constant": [7] * 12,
+    }
+)
+
+
+class ByAge:
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, X):
+        share = 1 / (1 + np.exp(-(X["age"].to_numpy(float) - 40.5) / 10))
+        return np.column_stack([1 - share, share])
+
+
+def small(**options):
+    return NICE(ByAge(), **options).fit(SMALL, (SMALL["age"] > 40).astype(int))
+
+
+FORGED = {
+    "plain": {"justified": False},
+    "all": {
+        "optimize": "plausibility", "share_donor": False, "min_count": 2, "feature_weights": {"age": 2.0},
+        "constraints": Constraints(immutable=["is_member"], ranges={"income": (None, 9.0)}, max_changes=4),
+        "decision": {1: 0.45}, "min_probability": 0.2, "random_state": 3,
+    },
+}  # fmt: skip
+REFUSED = (FileError, ModelError, OptionError)
+
+
+def leaves(value, path=()):
+    yield path, value
+    if isinstance(value, (dict, list)):
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            if len(value) <= 8 or isinstance(value, dict) or key in (0, len(value) - 1):  # of long ones, some
+                yield from leaves(one, (*path, key))
+
+
+def changed_at(value, path, new):
+    if not path:
+        return new
+    copy = value.copy()
+    copy[path[0]] = changed_at(value[path[0]], path[1:], new)
+    return copy
+
+
+def others(value):
+    wrong = [None, -1, "x", []]
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        wrong += [value + 1, 0, 2**70, 1e308, True, float("nan")]
+    elif isinstance(value, str):
+        wrong += [value + "!"]
+    elif isinstance(value, bool):
+        wrong += [not value, int(value)]
+    elif isinstance(value, list):
+        wrong += [value[1:], [*value, *value[:1]], value[::-1], {}]
+    return [one for one in wrong if not (type(one) is type(value) and one == value)]
+
+
+@pytest.fixture(params=FORGED)
+def forged(request, tmp_path, monkeypatch):
+    """Forge a file: load it, and see that it is refused, or gives the answers of the one that was saved."""
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)  # some thousand files, of which none must last
+    nice = small(**FORGED[request.param])
+    path = saved(nice, tmp_path)
+    manifest, members = archive.read(path, "0")
+    manifest = {name: value for name, value in manifest.items() if name not in ("format", "version", "nicecf", "notes")}
+    expected = nice.explain(SMALL.iloc[:2])
+    assert expected.found.all()
+
+    def check(what, manifest, members):
+        with monkeypatch.context() as patched:
+            dumps = json.dumps
+            patched.setattr(json, "dumps", lambda value, **options: dumps(value, **{**options, "allow_nan": True}))
+            archive.write(tmp_path / "forged.nice", manifest, members, by="0")
+        try:
+            again = NICE.load(tmp_path / "forged.nice", model=ByAge())
+        except REFUSED:
+            return False
+        except Exception as error:
+            raise AssertionError(f"{what} raised {type(error).__name__}: {error}") from error
+        try:
+            assert_same(again.explain(SMALL.iloc[:2]), expected)
+        except Exception as error:
+            raise AssertionError(f"{what} was loaded: {error}") from error
+        return True
+
+    assert check("nothing", manifest, members)
+    return manifest, members, check
+
+
+def test_no_leaf_of_a_manifest_can_be_forged_to_other_answers(forged):
+    manifest, members, check = forged
+    n_loaded = n_refused = 0
+    is_plain = manifest["autoencoder"] is None
+    for path, value in leaves(manifest):
+        if is_plain and path[:1] not in [("table",), ("scales",), ("n_decided",), ("privacy",), ("weights",)]:
+            continue  # the other parts are those of the one with all options
+        for new in others(value) if path else ():
+            is_loaded = check(f"{new!r} at {path}", changed_at(manifest, path, new), members)
+            n_loaded, n_refused = n_loaded + is_loaded, n_refused + (not is_loaded)
+    assert n_refused > 10 * n_loaded
+
+
+def test_no_key_of_a_manifest_can_be_left_out_or_added(forged):
+    manifest, members, check = forged
+    for path, value in leaves(manifest):
+        if isinstance(value, dict):
+            check(f"more at {path}", changed_at(manifest, path, {**value, "more": 1}), members)
+            for key in value:
+                check(
+                    f"no {key} at {path}",
+                    changed_at(manifest, path, {k: v for k, v in value.items() if k != key}),
+                    members,
+                )
+
+
+def test_no_array_can_be_forged_to_other_answers(forged):
+    manifest, members, check = forged
+    for name, held in members.items():
+        if name.endswith(".npy"):
+            array = np.load(io.BytesIO(held))
+            wrong = [
+                -array,
+                array[:-1],
+                array[::-1],
+                np.zeros_like(array),
+                array * 0 + array.flat[0],
+                array.astype(np.float32),
+            ]
+            if array.dtype.kind == "f":
+                for bad in (np.nan, np.inf, -np.inf, -1.0, 1e308, 0.5):
+                    one = array.copy()
+                    one.flat[0] = bad
+                    wrong += [one, np.full_like(array, bad)]
+            else:
+                for bad in (2**62, 1):
+                    one = array.copy()
+                    one.flat[-1] = bad
+                    wrong.append(one)
+            for number, new in enumerate(wrong):
+                if not np.array_equal(new, array, equal_nan=array.dtype.kind == "f") or new.dtype != array.dtype:
+                    check(f"{name}, {number}", manifest, {**members, name: arrays.npy(new)})
+        check(f"{name} cut off", manifest, {**members, name: held[:-8]})
+        check(f"no {name}", manifest, {one: other for one, other in members.items() if one != name})
+
+
+def test_no_table_can_be_forged_to_what_it_cannot_be(forged):
+    manifest, members, check = forged
+
+    def with_column(name, cells):
+        forged_members = dict(members)
+        at = lambda table: table.schema.get_field_index(name)
+        change = lambda table: table.set_column(
+            at(table), table.schema.field(name), pa.chunked_array([cells(table[name].combine_chunks())])
+        )
+        table_of(change)(manifest, forged_members)
+        return forged_members
+
+    floats = lambda value: lambda cells: pa.array([value, *cells.to_pylist()[1:]], pa.float64(), from_pandas=False)
+    for value in (float("nan"), float("inf"), -1e300, 1e308):
+        assert not check(f"income {value}", manifest, with_column("income", floats(value)))
+    beyond = lambda cells: pa.DictionaryArray.from_arrays(
+        pa.array([99] * len(cells), pa.int8()), cells.dictionary, safe=False
+    )
+    assert not check("codes beyond the levels", manifest, with_column("home", beyond))
+    far = lambda cells: pa.array([10_000, *cells.to_pylist()[1:]], cells.type)
+    assert not check("age beyond the training data", manifest, with_column("age", far))
+
+
+SCALES = {"negative": -1.0, "zero": 0.0, "huge": 1e308, "large": 1e100, "tiny": 1e-9, "other": 45.0}
+
+
+@pytest.mark.parametrize("name", SCALES)
+@pytest.mark.parametrize("options", [{}, {"scale": "std"}, {"share_donor": False}], ids=str)
+def test_a_scale_that_the_training_data_cannot_have_is_refused(name, options, tmp_path):
+    path = saved(small(**options), tmp_path)
+    change = said(lambda m: m["scales"].__setitem__(0, SCALES[name]))
+    with pytest.raises(FileError, match="forged.nice is damaged: .*scale"):
+        NICE.load(forge(path, tmp_path, change), model=ByAge())
+
+
+def test_a_forged_dtype_is_no_way_to_all_memory(tmp_path):
+    array = np.array([["a", "0"], ["b", "0"], ["a", "1"], ["b", "1"]])
+    model = lambda X: np.column_stack([1 - X[:, 1].astype(float), X[:, 1].astype(float)])
+    path = saved(NICE(model, categorical_features=[0, 1]).fit(array, [0, 0, 1, 1]), tmp_path)
+    for dtype in (
+        "V2147483647",
+        "<U536870911",
+        "S2147483647",
+        "O",
+        "i4,i4",
+        "M8[s]",
+        "c16",
+        "float128",
+        "x",
+        5,
+        None,
+        ["<U1"],
+    ):
+        change = said(lambda m, dtype=dtype: m["table"].update(header=dtype))
+        if dtype != "O":
+            with pytest.raises(FileError, match="is damaged"):
+                NICE.load(forge(path, tmp_path, change), model=model)
+
+
+@pytest.mark.parametrize("wrong", ["pandas.period", "test.unknown"])
+def test_a_forged_extension_type_is_not_read(wrong, tmp_path):
+    nice = small()
+    path = saved(nice, tmp_path)
+
+    def marked(table):
+        metadata = {"ARROW:extension:name": wrong, "ARROW:extension:metadata": '{"freq": "D"}'}
+        field = pa.field("age", pa.int64(), metadata=metadata)
+        return table.cast(pa.schema([field, *[table.schema.field(at) for at in range(1, table.num_columns)]]))
+
+    with pytest.raises(FileError, match=f"is damaged: .*'{wrong}'"):
+        NICE.load(forge(path, tmp_path, table_of(marked)), model=ByAge())
+    frame = SMALL.assign(age=SMALL["age"].astype("int64[pyarrow]"))
+    path = saved(NICE(ByAge()).fit(frame, (SMALL["age"] > 40).astype(int)), tmp_path)
+    schema = pa.schema([pa.field("column", pa.int64(), metadata={"ARROW:extension:name": wrong})]).serialize()
+    change = said(lambda m: m["table"]["columns"][0]["dtype"].update(schema=b64encode(schema.to_pybytes()).decode()))
+    with pytest.raises(FileError, match=f"is damaged: .*'{wrong}'"):
+        NICE.load(forge(path, tmp_path, change), model=ByAge())

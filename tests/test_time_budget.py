@@ -41,8 +41,7 @@ def test_any_budget_gives_valid_answers_and_a_longer_one_none_that_is_worse(sear
     reached = []
     for budget in sorted(budgets):
         cfs, calls, took = timed(p, optimize, search, budget)
-        assert all(at < budget for at in calls)  # no call begins after the end: one call too long at most
-        assert took <= budget + 1.0
+        assert len(calls) == 1 or took <= budget  # the rows are scored in any case; no call begins that takes too long
         free, _, _ = timed(p, optimize, search, None)
         assert cfs.found.tolist() == free.found.tolist()
         for one in cfs[cfs.found]:

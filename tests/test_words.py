@@ -697,17 +697,56 @@ def test_a_language_or_file_that_is_not_there(tmp_path):
         Wording(language="klingon")
     with pytest.raises(OptionError, match="language=3 is not known"):
         Wording(language=3)
-    for read in (lambda path: Wording(language=path), Wording.from_toml):
-        with pytest.raises(
-            FileError, match="none.toml cannot be read: No such file or directory. Pass the path of a TOML"
-        ):
-            read(tmp_path / "none.toml")
-        with pytest.raises(FileError, match="cannot be read: Is a directory"):
+    with pytest.raises(OptionError, match="is not known"):
+        Wording(language="long" * 1_000)
+
+
+TOML_READERS = {
+    "a language": lambda path: Wording(language=path),
+    "a wording": Wording.from_toml,
+    "rules": Constraints.from_toml,
+}
+
+
+@pytest.mark.parametrize("read", TOML_READERS.values(), ids=TOML_READERS)
+class TestFilesInToml:
+    def test_what_is_no_file_is_said_with_a_hint(self, tmp_path, read):
+        (tmp_path / "mine.toml").write_text("")
+        with pytest.raises(FileError, match="there is no file .*mien.toml. Did you mean 'mine.toml'?"):
+            read(tmp_path / "mien.toml")
+        with pytest.raises(FileError, match="is a folder; give the path of a file in it"):
             read(tmp_path)
-        for junk in (b"[names", b"\xff\xfe\x00", b"names = "):
-            (tmp_path / "junk.toml").write_bytes(junk)
-            with pytest.raises(OptionError, match="junk.toml is not TOML"):
-                read(tmp_path / "junk.toml")
+        with pytest.raises(FileError, match="of.toml cannot be read: not a directory"):
+            read(tmp_path / "mine.toml" / "of.toml")
+        with pytest.raises(OptionError, match="cannot be the path of a file; give it as text without zero bytes"):
+            read(f"{tmp_path}/a\0.toml")
+
+    @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that not even root can read")
+    def test_a_file_that_cannot_be_read_is_said(self, read):
+        with pytest.raises(FileError, match="/proc/self/mem cannot be read: input/output error"):
+            read(Path("/proc/self/mem"))
+
+    @pytest.mark.parametrize("junk", [b"[names", b"\xff\xfe\x00", b"names = ", b"names = " + b"9" * 5_000])
+    def test_what_is_no_toml_is_said(self, tmp_path, read, junk):
+        (tmp_path / "junk.toml").write_bytes(junk)
+        with pytest.raises(OptionError, match="junk.toml is not TOML"):
+            read(tmp_path / "junk.toml")
+
+    @pytest.mark.parametrize(
+        "deep",
+        [
+            "names = " + "[" * 20_000,
+            "names = " + "[" * 500 + "]" * 500,
+            "names = " + "{a=" * 20_000,
+            "names" + ".a" * 5_000 + " = 1",
+        ],
+        ids=["lists", "closed lists", "tables", "dots"],
+    )
+    def test_what_is_nested_too_deeply_is_said(self, tmp_path, read, deep):
+        (tmp_path / "deep.toml").write_text(deep)
+        with pytest.raises(OptionError, match="deep.toml is nested more than 20 deep") as caught:
+            read(tmp_path / "deep.toml")
+        assert len(str(caught.value)) < len(str(tmp_path)) + 200
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nicecf import given, sheets
+from nicecf import given, sheets, tomlfiles
 from nicecf.exceptions import OptionError, listed, plain
 from nicecf.given import Bound, Feature
 
@@ -186,17 +185,18 @@ class Constraints:
 
             [forbid]
             education = [["Masters", "Bachelors"]]
+
+        FileError where there is no file that can be read, OptionError where it holds no rules.
         """
-        with open(path, "rb") as file:
-            try:
-                read = tomllib.load(file)
-            except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-                raise OptionError(f"{path} is not TOML: {error}.") from error
+        read = tomlfiles.read(path)
         known = [one.name for one in fields(cls)]
         given.check_known(f"{path} has the key", read, known)
         if not read:
             raise OptionError(f"{path} holds no rule; its keys may be {listed(known, limit=20)}.")
-        return cls(**read)
+        try:
+            return cls(**read)
+        except OptionError as error:
+            raise OptionError(f"{path}: {error}") from error
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, max_changes: int | None = None) -> Constraints:

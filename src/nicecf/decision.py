@@ -17,6 +17,9 @@ from nicecf._typing import Bools, Floats, Ints, Objects, Table, is_number
 from nicecf.classifier import Classifier, score_towards
 from nicecf.exceptions import ModelError, OptionError, did_you_mean, listed, plain
 
+# How far a probability may move between fit and explain: single precision adds up a batch in another order.
+SAME_MODEL = 1e-6
+
 # What a user may pass: a cut-off, one for each of some classes, a function probabilities -> labels, or "predict".
 Option: TypeAlias = Any
 
@@ -158,6 +161,29 @@ class Jury:
         wanted = np.broadcast_to(wanted, (len(outputs), len(self.classes)))
         scores = [score_towards(self.probabilities(block), wanted) for _, block in self._blocks(outputs)]
         return scores[0] if len(scores) == 1 else np.asarray(np.mean(scores, axis=0))
+
+    def check_unchanged(self, then: Floats, now: Floats, positions: Ints) -> None:
+        """Raise ModelError if a model says something else of training rows now than at ``fit``."""
+        moved = np.zeros(len(then))
+        for (_, before), (_, after) in zip(self._blocks(then), self._blocks(now), strict=True):
+            moved = np.maximum(moved, np.abs(self.probabilities(before) - self.probabilities(after)).max(axis=1))
+        if not len(moved) or moved.max() <= SAME_MODEL:
+            return
+        worst = int(np.argmax(moved))
+        before, after = self.probabilities(then)[worst], self.probabilities(now)[worst]
+        label = int(np.argmax(np.abs(before - after)))
+        is_own = abs(before[label] - after[label]) > SAME_MODEL
+        said = (
+            f"it gave {plain(self.classes[label])!r} a probability of {before[label]:.7g} then and gives it "
+            f"{after[label]:.7g} now"
+            if is_own
+            else f"a model of robust_to moved by {moved[worst]:.2g}"
+        )
+        raise ModelError(
+            f"the model is not the one that fit saw: for training row {positions[worst]} {said} (up to {SAME_MODEL:g} "
+            "passes as rounding). If it was trained again, call fit again; if its answers are random (dropout left "
+            "on?) or depend on the rows beside them (half precision?), make them deterministic."
+        )
 
     def confidence(self, outputs: Floats) -> Floats:
         """What the least convinced model gives the class that it decides on."""

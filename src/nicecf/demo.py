@@ -22,6 +22,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from nicecf import NICE, Counterfactuals
 from nicecf.benchmark.datasets import adult, loan_book
+from nicecf.words.wording import one_line
 
 Variant: TypeAlias = Literal["none", "sparsity", "proximity", "plausibility"]
 Explained: TypeAlias = dict[Variant, Counterfactuals]
@@ -69,7 +70,7 @@ def main(*, n_train: int = 10_000, n_test: int = 2_000, report: str | os.PathLik
     if report is not None:
         unlucky = explained["sparsity"]
         unlucky.to_html(report, title=f"What would have to be different for those who got {unfavourable}")
-        print(f"\nA report on the {len(unlucky):,} who got {unfavourable} is in {os.fspath(report)}")
+        print(f"\nA report on the {len(unlucky):,} who got {unfavourable} is in {one_line(os.fspath(report))}")
     print(f"\nThe demo took {perf_counter() - started:.0f} s.")
 
 

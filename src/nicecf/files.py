@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import Any, BinaryIO
 
 from nicecf.exceptions import FileError, OptionError, did_you_mean
 
+# Windows has no such locks.
+fcntl: Any = import_module("fcntl") if os.name == "posix" else None
+
 _FULL = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 # Of what goes wrong while a file is written, what is the disk's doing and not that of whoever makes the contents.
 _OF_THE_DISK = {*_FULL, errno.EIO, errno.EFBIG, errno.EROFS}
+_UNFINISHED = re.compile(r"\.nicecf-[0-9a-f]{16}\.tmp")
 
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file to write bytes to, which becomes ``path`` when the block ends well; FileError where that cannot be.
 
-    The bytes go to a file beside it, which is put on the disk and then renamed. If the block raises, also by Ctrl-C,
-    that file is removed. A file that is there keeps its mode, a link keeps pointing where it does. What is no file (a
-    terminal, a pipe, /dev/null) is written to as it is.
+    The bytes go to a file beside it, which nobody else may read, is put on the disk and then renamed. If the block
+    raises, also by Ctrl-C, that file is removed; one that a killed process left is removed by the next write into the
+    folder. A file that is there keeps its mode, a link keeps pointing where it does. What is no file (a terminal, a
+    pipe, /dev/null) is written to as it is.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/answer"
@@ -42,6 +49,9 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         return
     target, temporary, descriptor = _opened_beside(name)
     try:
+        _remove_left_over(os.path.dirname(target))
+        with _explained(name):
+            final = _mode_of_new(target) if mode is None else stat.S_IMODE(mode)
         with _explained(name, only=_OF_THE_DISK):
             # What writes the contents may close its file; the descriptor is closed here.
             with open(descriptor, "wb", closefd=False) as file:
@@ -50,11 +60,13 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                     file.flush()
             os.fsync(descriptor)
         with _explained(name):
-            os.close(descriptor)
-            descriptor = -1
-            if mode is not None:
-                os.chmod(temporary, stat.S_IMODE(mode))
+            if fcntl is None:  # Windows renames no open file
+                os.close(descriptor)
+                descriptor = -1
+            os.chmod(temporary, final)
             os.replace(temporary, target)
+        if descriptor >= 0:  # only now: with it goes the lock, and what is not locked may be removed
+            os.close(descriptor)
     except BaseException:
         with suppress(OSError):
             if descriptor >= 0:
@@ -67,7 +79,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """FileError unless ``path`` can be written now: to be said before long work, not after it."""
-    name = os.fspath(path)
+    name = checked(path)
     mode = _mode(name)
     if mode is not None and not stat.S_ISREG(mode):
         return
@@ -77,13 +89,26 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         os.unlink(temporary)
 
 
+def contents(path: str | os.PathLike[str]) -> bytes:
+    """What a file holds; FileError where there is none that can be read. It is opened once, for pipes have no more."""
+    name = checked(path)
+    try:
+        with open(name, "rb") as file:
+            return file.read()
+    except OSError as error:
+        existing(name)  # says more, where it is the path that is wrong
+        raise FileError(f"{name} cannot be read: {reason(error)}.") from error
+
+
 def existing(path: str | os.PathLike[str]) -> str:
     """The path, as text; FileError unless a file is there that can be read."""
-    name = os.fspath(path)
+    name = checked(path)
     try:
         with open(name, "rb"):
             return name
     except FileNotFoundError:
+        if link := link_to_nothing(name):
+            raise FileError(f"{name} cannot be read: {link}. Mend the link, or give another path.") from None
         folder, own = os.path.split(os.path.abspath(name))
         others = os.listdir(folder) if os.path.isdir(folder) else []
         raise FileError(f"there is no file {name}.{did_you_mean(own, others)}") from None
@@ -101,6 +126,16 @@ def checked(path: Any) -> str:
     if not isinstance(name, str) or "\0" in name:
         raise OptionError(f"{name!r} cannot be the path of a file; give it as text without zero bytes.")
     return name
+
+
+def link_to_nothing(name: str) -> str | None:
+    """Which link of a path leads to what does not exist, in words; None if none does."""
+    at = name
+    while at:
+        if os.path.islink(at) and not os.path.exists(at):
+            return f"{at} is a link to {os.readlink(at)}, which does not exist"
+        at = os.path.dirname(at) if os.path.dirname(at) != at else ""
+    return None
 
 
 def reason(error: OSError) -> str:
@@ -135,11 +170,64 @@ def _opened_beside(name: str) -> tuple[str, str, int]:
     folder = os.path.dirname(target)
     if os.path.islink(target):
         raise FileError(f"{name} is a link that leads to itself; remove it, or give another path.")
-    # Not the file's own name with an ending: that could be too long. The mode is what open() gives to a new file.
-    temporary = os.path.join(folder, f".nicecf-{secrets.token_hex(8)}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     with _explained(name):
-        return target, temporary, os.open(temporary, flags, 0o666)
+        # Ends: it is new, unless someone else took it for left over before it was locked.
+        while True:
+            temporary, descriptor = _new_file(folder, 0o600)
+            if _is_locked(descriptor):
+                return target, temporary, descriptor
+            os.close(descriptor)
+
+
+def _new_file(folder: str, mode: int) -> tuple[str, int]:
+    # Not the file's own name with an ending: that could be too long.
+    path = os.path.join(folder, f".nicecf-{secrets.token_hex(8)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    return path, os.open(path, flags, mode)
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Lock a new file, so that others see that it is being written; False if it has been removed meanwhile."""
+    if fcntl is None:
+        return True
+    with suppress(OSError):  # of a disk without locks: there, nobody can lock it to remove it either
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return os.fstat(descriptor).st_nlink > 0
+
+
+def _remove_left_over(folder: str) -> None:
+    """Remove files that were being written when their process was killed: they may hold training rows.
+
+    Whoever writes one holds a lock on it, which ends with the process. Windows has no such locks; there they stay.
+    """
+    if fcntl is None:
+        return
+    with suppress(OSError):
+        names = [entry.name for entry in os.scandir(folder) if _UNFINISHED.fullmatch(entry.name)]
+        for path in (os.path.join(folder, name) for name in names):
+            with suppress(OSError):  # it is locked, gone, or somebody else's
+                _remove_if_left_over(path)
+
+
+def _remove_if_left_over(path: str) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(path)
+    finally:
+        os.close(descriptor)
+
+
+def _mode_of_new(target: str) -> int:
+    """The mode that a new file gets in the folder: by making one, since who may read it is not up to umask alone."""
+    path, descriptor = _new_file(os.path.dirname(target), 0o666)
+    try:
+        return stat.S_IMODE(os.fstat(descriptor).st_mode)
+    finally:
+        os.close(descriptor)
+        with suppress(FileNotFoundError):  # it has no lock: another process may have been faster
+            os.unlink(path)
 
 
 @contextmanager
@@ -157,6 +245,8 @@ def _explanation(name: str, error: OSError) -> str:
     folder = os.path.dirname(name) or "."
     if error.errno in _FULL:
         return f"{name} cannot be written: the disk is full. Free some space, or give a path on another disk."
+    if isinstance(error, FileNotFoundError) and (link := link_to_nothing(name)):
+        return f"{name} cannot be written: {link}. Mend the link, or give another path."
     if isinstance(error, FileNotFoundError) and not os.path.isdir(folder):
         return f"{name} cannot be written: there is no folder {folder}. Make it first, or give another path."
     if isinstance(error, NotADirectoryError):

@@ -29,7 +29,7 @@ from nicecf.result import Counterfactuals
 from nicecf.rewards import Round
 from nicecf.schema import Schema, differs
 from nicecf.scorer import Cost, Scorer
-from nicecf.search.answers import Answers, joined, one_for_each
+from nicecf.search.answers import Answers, Points, by_row, joined, no_answers, one_for_each
 from nicecf.search.donors import DonorChoice, Donors, DonorSearch, Seekers
 from nicecf.search.greedy import jump, walk_greedily
 from nicecf.search.single_changes import DonorValues
@@ -115,7 +115,8 @@ class Fitted:
     def explain(self, call: Call) -> Counterfactuals:
         """Explain by the twin of the model, if there is one and the model agrees, else by the model itself."""
         if self.twin is not None:
-            with suppress(NotSupported):
+            # A twin that says something else of a donor than the model did is no twin: the model is asked instead.
+            with suppress(NotSupported, ModelError):
                 return self._explain(call, self.twin)
         return self._explain(call, None)
 
@@ -125,9 +126,8 @@ class Fitted:
         index = schema.container.labels(X)
         parts = parts_of(self.constraints, call.constraints, schema, rows, trained=self.trained, index=index)
         cost = self.twin_cost if twin else self.cost
-        # NICE(none) asks for no hybrids, so there is nothing to look ahead for; "balanced" has no reward of its own.
-        budget = 0 if self.reward is None or len(parts) > 1 else cost.rows_worth_a_call
-        choice = DonorChoice(self.donors, budget=budget)
+        # NICE(none) asks for no hybrids, so there is none to look ahead for; "balanced" has no reward of its own.
+        choice = DonorChoice(self.donors, budget=cost.rows_worth_a_call, has_hybrids=self.reward is not None)
         question = ask(
             X,
             rows,
@@ -136,7 +136,7 @@ class Fitted:
             cost,
             self.witnesses,
             call.target_class,
-            lambda targets: choice.look_ahead(rows, targets, parts[0].rules),
+            (lambda targets: choice.look_ahead(rows, targets, parts[0].rules)) if len(parts) == 1 else None,
             call.deadline,
             twin,
         )
@@ -165,7 +165,7 @@ class Fitted:
         )
         why, relaxations = reasons.of(parts, ~is_found & ~is_kept_back, answers.beyond)
         why[is_kept_back] = KEPT_BACK
-        if twin and self.confirms:
+        if twin and self.confirms and len(rows):
             question, outputs = confirm(question, self.jury, self.cost, self.witnesses, *answers.all_points())
             answers = answers.with_outputs(outputs)
         self._check_answers(question, parts, answers)
@@ -239,7 +239,7 @@ class Fitted:
         )
         all_answers = [(seeking, found)]
         is_left = is_asked.copy()
-        for search in [*([] if self.thorough else [self._search_hybrids]), self._walk_to_few_changes]:
+        for search in (partial(self._search_hybrids, n_wanted=n_wanted), self._walk_to_few_changes):
             is_left[all_answers[-1][0][all_answers[-1][1].points.row]] = False
             left = np.flatnonzero(is_left)
             if part.rules is None or not len(left):
@@ -298,14 +298,25 @@ class Fitted:
         score: Scorer,
         *,
         error: Callable[[Floats], Floats] | None,
+        n_wanted: int = 1,
     ) -> Answers:
-        """For rows that no donor as a whole helps, or by a walk that is too long: the hybrids of many donors."""
+        """For rows that no donor as a whole helps, or by a walk that is too long: the hybrids of many donors.
+
+        Also after a thorough search: with few ``neighbors`` it looks at less than this.
+        """
         objective = rewards.without_errors(self.reward)
         search = Thorough(
-            self.donors, self.donor_values, self.distance, None, objective, 1, self._is_refused, wants_front=False
+            self.donors,
+            self.donor_values,
+            self.distance,
+            None,
+            objective,
+            n_wanted,
+            self._is_refused,
+            wants_front=self.thorough is not None,
         )
         found = search(seekers, donors, score=score, error=_no_error, report=_nothing)
-        return replace(found, front=None)
+        return found if self.thorough else replace(found, front=None)
 
     def _applied(
         self,
@@ -317,7 +328,7 @@ class Fitted:
         """The counterfactual of one row under other rules."""
         lines = np.array([line])
         rules = rules_of(constraints, question.schema, question.rows[lines], trained=self.trained)
-        choice = DonorChoice(self.donors, budget=0)
+        choice = DonorChoice(self.donors, budget=0, has_hybrids=False)
         points = self._answers(question, Part(lines, constraints, rules), choice, error, 1, _nothing).points
         return points.values[0] if len(points.row) else None
 
@@ -335,42 +346,54 @@ class Fitted:
 
         Also the lines of the part for which there is nothing else.
         """
-        points, score = answers.points, question.scorer
+        if self.privacy.digests is None:
+            return answers, np.empty(0, dtype=np.intp)
+        points, score, seekers = answers.points, question.scorer, _seekers(question, part)
         shared = np.flatnonzero(self._is_training_row(points.values))
         lines, first = np.unique(points.row[shared], return_index=True)
-        if self.privacy.digests is None:
-            return answers, lines
-        seekers = _seekers(question, part)
         without = np.setdiff1d(np.flatnonzero(~question.is_answered[part.lines]), points.row)
-        refused = self._refused_already(seekers, without, score)
-        if not len(lines):
-            return answers, refused
+        refused = by_row([points.take(shared[first]), self._refused_already(seekers, without, score)])
         back = step_back(
             seekers,
-            points.take(shared[first]),
+            refused,
             jury=self.jury,
             score=score,
             distance=self.distance,
             is_refused=self._is_training_row,
         )
-        walks = jump(seekers.rows[back.row], back.values, back.outputs)
-        found = [(back.row, one_for_each(back.donor, walks, np.ones(len(back.row), dtype=bool)))]
-        left = np.setdiff1d(lines, back.row)
-        if len(left):
-            some = seekers.take(left)
-            more = self._search_hybrids(some, self.donors.nearest(some, score), score, error=None)
-            more = more.without_rows(more.points.row[self._is_training_row(more.points.values)])
-            found.append((left, more))
-            left = np.setdiff1d(left, left[more.points.row])
+        back = back.take(seekers.keep_to_limit(back.row, back.values))
+        found = [(back.row, _in_one_step(seekers.rows[back.row], back))]
+        for search in (self._search_other_hybrids, self._search_views):
+            helped = np.concatenate([some[more.points.row] for some, more in found])
+            left = np.setdiff1d(np.union1d(lines, without), helped)
+            if len(left):
+                found.append((left, search(seekers.take(left), score)))
         everyone = np.arange(len(part.lines))
-        kept_back = np.concatenate([left, refused])
-        return joined([(everyone, answers.without_rows(lines)), *found], len(everyone)), kept_back
+        joint = joined([(everyone, answers.without_rows(lines)), *found], len(everyone))
+        kept_back = refused.row[seekers.keep_to_limit(refused.row, refused.values)]
+        return joint, np.setdiff1d(kept_back, joint.points.row)
 
-    def _refused_already(self, seekers: Seekers, lines: Ints, score: Scorer) -> Ints:
-        """Of rows for which nothing was found, those that would have had a training row as it is."""
+    def _refused_already(self, seekers: Seekers, lines: Ints, score: Scorer) -> Points:
+        """For rows for which nothing was found: training rows as they are that they would have had."""
         donors = self.donors.nearest(seekers.take(lines), score)
-        is_shared = (donors.place >= 0) & self._is_training_row(donors.values)
-        return lines[is_shared & seekers.keep_to_limit(lines, donors.values)]
+        is_shared = np.flatnonzero((donors.place >= 0) & self._is_training_row(donors.values))
+        donors = donors.take(is_shared)
+        return Points(lines[is_shared], donors.place, donors.values, donors.outputs)
+
+    def _search_other_hybrids(self, seekers: Seekers, score: Scorer) -> Answers:
+        """Of the hybrids of many donors, those that are no training row."""
+        found = self._search_hybrids(seekers, self.donors.nearest(seekers, score), score, error=None)
+        return found.without_rows(found.points.row[self._is_training_row(found.points.values)])
+
+    def _search_views(self, seekers: Seekers, score: Scorer) -> Answers:
+        """The nearest donor that is no training row as a row may take it, through its rules."""
+        if seekers.rules is None:
+            return no_answers(seekers.rows, seekers.outputs)
+        donors = self.donors.nearest(seekers, score, is_limited=True, is_refused=self._is_training_row)
+        row = np.flatnonzero(donors.place >= 0)
+        donors = donors.take(row)
+        points = Points(row, donors.place, donors.values, donors.outputs)
+        return joined([(row, _in_one_step(seekers.rows[row], points))], len(seekers.rows))
 
     def _check_answers(self, question: Question, parts: list[Part], answers: Answers) -> None:
         """The last line of the contract: nothing leaves that the models did not accept, or that breaks a rule."""
@@ -402,6 +425,12 @@ def _seekers(question: Question, part: Part) -> Seekers:
     """The rows of a part."""
     lines = part.lines
     return Seekers(question.rows[lines], question.outputs[lines], question.wanted[lines], part.rules)
+
+
+def _in_one_step(rows: Floats, points: Points) -> Answers:
+    """Points for paired rows as answers, whose changes are all one step."""
+    walks = jump(rows, points.values, points.outputs)
+    return one_for_each(points.donor, walks, np.ones(len(rows), dtype=bool))
 
 
 def _no_error(rows: Floats) -> Floats:

@@ -20,18 +20,13 @@ from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.classifier import CELLS_PER_CALL, Classifier
 from nicecf.decision import Juror, Jury, Option, juror_of
 from nicecf.distance import Heom
-from nicecf.exceptions import DecisionWarning, ModelError, OptionError, SchemaError, listed, plain
+from nicecf.exceptions import DecisionWarning, OptionError, SchemaError, listed, plain
 from nicecf.origin import fingerprint
 from nicecf.profile import Profile
 from nicecf.result import Counterfactuals
 from nicecf.schema import Schema
 from nicecf.scorer import Cost, Scorer
 from nicecf.twin import NotSupported, Twin, twin_of
-
-# How far the model may move on a training row between fit and explain: more than rounding on other batch sizes or
-# on a graphics card does, less than any other model would.
-_SAME_MODEL = 1e-4
-
 
 # How far a twin may be from the model: the order in which a forest adds up its trees.
 _SAME_ANSWER = 1e-9
@@ -81,8 +76,8 @@ class Training:
         """
         kinds = [(column.name, column.is_categorical, [*map(plain, column.levels)]) for column in self.schema.columns]
         said = self.jury.probabilities(self.outputs[_sample(len(self.outputs))])
-        # By columns: they need no copy of the table. There are many NaNs, and a tiny negative number rounds to -0.0.
-        columns = (np.where(np.isnan(column), np.nan, column) for column in self.values.T)
+        # By columns: they need no copy of the table. There are many NaNs, and two zeros.
+        columns = (np.where(np.isnan(column), np.nan, column + 0.0) for column in self.values.T)
         return {
             "model": fingerprint(list(self.jury.classes), np.round(said, 6) + 0.0),
             "training": fingerprint(kinds, *columns, self.labels),
@@ -103,20 +98,9 @@ class Witnesses:
         _, first = np.unique(training.decisions, return_index=True)
         return cls(training.values[first].copy(), training.outputs[first], first)
 
-    def check(self, outputs: Floats, classes: Objects) -> None:
+    def check(self, outputs: Floats, jury: Jury) -> None:
         """Raise ModelError if a model answers otherwise than at ``fit``."""
-        moved = np.abs(outputs - self.outputs)
-        worst, column = np.unravel_index(np.argmax(moved), moved.shape)
-        if moved[worst, column] > _SAME_MODEL:
-            is_own = column < len(classes)
-            label = int(np.argmax(self.outputs[worst, : len(classes)])) if is_own else int(column)
-            what = f"{plain(classes[label])!r} a probability of" if is_own else "(by predict, or by robust_to)"
-            raise ModelError(
-                f"the model is not the one that fit saw: for training row {self.positions[worst]} it gave "
-                f"{what} {self.outputs[worst, label]:.4g} then and gives "
-                f"{outputs[worst, label]:.4g} now. If it was trained again, call fit again; if its answers are "
-                "random (dropout left on?), make them deterministic."
-            )
+        jury.check_unchanged(self.outputs, outputs, self.positions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +214,7 @@ def measure(training: Training, witnesses: Witnesses) -> Cost:
     start = perf_counter()
     outputs = training.jury.outputs(table, len(witnesses.values))
     call = perf_counter() - start
-    witnesses.check(outputs, training.jury.classes)
+    witnesses.check(outputs, training.jury)
     in_rows = max(training.seconds - training.calls * call, 0.1 * training.seconds)
     return Cost(call, in_rows / len(training.values))
 
@@ -274,14 +258,16 @@ def ask(
     """
     targets = _targets(target_class, jury.classes, len(rows))
     scorer = _scorer(jury, schema, cost, twin)
-    answers = scorer(
-        rows if twin else np.concatenate([rows, witnesses.values]),
-        None if look_ahead is None else lambda: look_ahead(targets),
-    )
+    outputs = np.empty((0, jury.width))
+    if len(rows):  # of no rows there is nothing to ask
+        answers = scorer(
+            rows if twin else np.concatenate([rows, witnesses.values]),
+            None if look_ahead is None else lambda: look_ahead(targets),
+        )
+        if not twin:
+            witnesses.check(answers[len(rows) :], jury)
+        outputs = answers[: len(rows)]
     scorer.deadline = deadline
-    if not twin:
-        witnesses.check(answers[len(rows) :], jury.classes)
-    outputs = answers[: len(rows)]
     other = np.arange(len(jury.classes))[None, :] != jury.decide(outputs)[:, None]
     wanted = np.where(targets.any(axis=1, keepdims=True), targets, other)
     snapshot = schema.container.take(X, np.arange(len(rows)))
@@ -313,7 +299,7 @@ def confirm(
     scorer = _scorer(jury, question.schema, cost, None)
     n_rows, n_values = len(question.rows), len(values)
     answers = scorer(np.concatenate([question.rows, values, witnesses.values]))
-    witnesses.check(answers[n_rows + n_values :], jury.classes)
+    witnesses.check(answers[n_rows + n_values :], jury)
     said = np.concatenate([question.outputs, outputs])
     answers = answers[: n_rows + n_values]
     # The same digits but for the last: at a cut-off that can be another decision.
@@ -361,6 +347,21 @@ def _labels(y: Any, n_rows: int) -> Objects:
     if missing.any():
         raise SchemaError(f"y has no label for row {int(np.argmax(missing))}. Drop the rows without a label.")
     return labels
+
+
+def in_order_of_rows(target_class: Any, X: Table) -> Any:
+    """A Series with one class per row, put in the order of the rows by its labels; anything else as it is."""
+    if not (isinstance(target_class, pd.Series) and isinstance(X, pd.DataFrame)):
+        return target_class
+    labels = target_class.index
+    if labels.equals(X.index):
+        return target_class
+    if not labels.is_unique or not X.index.isin(labels).all():
+        raise OptionError(
+            "target_class is a Series whose labels are not those of the rows, so it is not clear which class is for "
+            "which row. Give it the index of the rows, or pass target_class.to_numpy() if it is in their order."
+        )
+    return target_class.loc[X.index]
 
 
 def _targets(target_class: Any, classes: Objects, n_rows: int) -> Bools:

@@ -19,7 +19,7 @@ from nicecf.distance import Heom, Scale, weights_of
 from nicecf.exceptions import OptionError, listed
 from nicecf.explainer import Explainer
 from nicecf.fitted import Call, Fitted
-from nicecf.method import Training, Witnesses, find_twin, learn, measure
+from nicecf.method import Training, Witnesses, find_twin, in_order_of_rows, learn, measure
 from nicecf.neighbors import DonorIndex
 from nicecf.options import check_count, check_seconds, check_seed, choose
 from nicecf.origin import described
@@ -54,7 +54,7 @@ class NICE(Explainer):
         for the price of some hundred to some thousand rows asked of the model; never worse than the paper's.
     neighbors
         How many of the nearest donors the thorough search looks at. None is 100, and single changes towards all donors
-        besides. The greedy search walks to one.
+        besides; under rules and with ``share_donor=False`` no fewer. The greedy search walks to one.
     distance
         ``"heom"``: the paper's distance.
     scale
@@ -187,11 +187,12 @@ class NICE(Explainer):
         time_budget: float | None = None,
         progress: Choice = None,
     ) -> Counterfactuals:
-        """A counterfactual for each row of ``X``: a table with the columns of ``fit``, one row or a million.
+        """A counterfactual for each row of ``X``: a table with the columns of ``fit``, one row or a million, or none.
 
         ``target_class``: ``"other"``, any class but the one the model gives the row; a label; a list of labels that
-        will all do; or an array with one label per row. A row that is in the target already comes back unchanged.
-        (Should a class really be called "other", ``["other"]`` names it.)
+        will all do; or an array with one label per row (a Series is aligned with the rows by its labels). A row that
+        is in the target already comes back unchanged. (Should a class really be called "other", ``["other"]`` names
+        it.)
 
         ``constraints``: rules for this call, on top of those of the explainer; or a list with one (or None) for each
         row. A donor is seen through them: what a row may not take of it stays the row's own. Training rows are tried
@@ -202,8 +203,9 @@ class NICE(Explainer):
         is the one that the row gets alone. Where there are fewer, ``notes`` says so.
 
         ``time_budget``: seconds. The rows are scored in any case, and then each has its donor for an answer; it is
-        improved while time lasts. What was left undone is in ``notes``. (Under rules the donor must be
-        looked for: a row for which time was too short then has none.)
+        improved while time lasts. What was left undone is in ``notes``. A call of the model that has begun is waited
+        for; none is begun that is expected to take too long. (Under rules the donor must be looked for: a row for which
+        time was too short then has none.)
 
         ``progress``: True shows a bar on stderr, False none, None one on a terminal if it takes longer than a second;
         or a function of (rows done, rows in all).
@@ -215,6 +217,7 @@ class NICE(Explainer):
         self._check_fitted()
         self._check_call(n_counterfactuals, time_budget, progress)
         deadline = None if time_budget is None else started + time_budget
+        target_class = in_order_of_rows(target_class, X)
         call = Call(X, target_class, constraints, n_counterfactuals, deadline, progress, self._options, time_budget)
         return self._fitted.explain(call)
 

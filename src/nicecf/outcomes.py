@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf import words
+from nicecf.documents.columns import short
 from nicecf.exceptions import FileError, listed, plain
 from nicecf.options import choose
 from nicecf.words.rounding import whole_percent
@@ -36,6 +37,9 @@ COLUMNS = (
 )
 # Put before the name of a feature that is one of these.
 PREFIX = "cf_"
+
+# Of what is said about a damaged line.
+_LONGEST = 200
 
 # The styles that a table has all the parts of; the analyst's needs distances.
 Retold: TypeAlias = Literal["sentence", "bullets", "letter"]
@@ -154,9 +158,10 @@ class SavedChange:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One line of a table, read back."""
+    """One line of a table, read back; ``number``: which it is among the counterfactuals of its row."""
 
     row: str
+    number: int
     found: bool
     predicted: Any
     probability_before: float
@@ -208,6 +213,11 @@ def _said(one: SavedChange, speaker: Speaker) -> SaidChange:
     return SaidChange(speaker.name(one.feature), before, after, one.direction, one.step, chance="", share="")
 
 
+def has_the_columns(frame: pd.DataFrame) -> bool:
+    """Whether a frame from a file has all columns of :func:`table`, and so is one that nicecf wrote."""
+    return set(COLUMNS) <= set(frame.columns)
+
+
 def read_outcomes(frame: pd.DataFrame, name: str) -> list[Outcome]:
     """The lines of a table that :func:`table` made, from a file called ``name``; FileError if it is another table."""
     missing = [column for column in COLUMNS if column not in frame]
@@ -221,11 +231,22 @@ def read_outcomes(frame: pd.DataFrame, name: str) -> list[Outcome]:
     for number, line in enumerate(lines, 1):
         try:
             outcomes.append(_outcome(line))
-        except (ValueError, TypeError, KeyError) as error:
-            raise FileError(
-                f"{name} is damaged: row {number} is not as nicecf explain writes it ({type(error).__name__}: {error})."
-            ) from error
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            told = short(f"{type(error).__name__}: {error}", _LONGEST)
+            raise FileError(f"{name} is damaged: row {number} is not as nicecf explain writes it ({told}).") from error
     return outcomes
+
+
+def by_row(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
+    """The counterfactuals of each row. Rows with the same label are told apart by their numbers, which start again."""
+    rows: list[list[Outcome]] = []
+    latest: dict[str, list[Outcome]] = {}
+    for one in outcomes:
+        if one.row not in latest or any(one.number == other.number for other in latest[one.row]):
+            latest[one.row] = []
+            rows.append(latest[one.row])
+        latest[one.row].append(one)
+    return rows
 
 
 def _label(value: Any) -> Any:
@@ -243,19 +264,20 @@ def _outcome(line: Mapping[str, Any]) -> Outcome:
     changes = zip(json.loads(values["changes"] or "[]"), json.loads(values["said"] or "[]"), strict=True)
     return Outcome(
         row=str(values["row"]),
+        number=int(float(values["counterfactual"])),
         found=found == "true",
         predicted=_label(values["decision"]),
-        probability_before=float(values["probability"]),
+        probability_before=_share(values["probability"]),
         predicted_after=_label(values["decision_after"]),
-        probability=np.nan if values["probability_after"] is None else float(values["probability_after"]),
+        probability=np.nan if values["probability_after"] is None else _share(values["probability_after"]),
         changes=tuple(
             SavedChange(
                 str(one["feature"]),
-                said["before"],
-                said["after"],
+                _said_as(said["before"]),
+                _said_as(said["after"]),
                 int(one["step"]),
-                float(one["probability"]),
-                int(said["direction"]),
+                _share(one["probability"]),
+                _sign(said["direction"]),
             )
             for one, said in changes
         ),
@@ -263,6 +285,25 @@ def _outcome(line: Mapping[str, Any]) -> Outcome:
         reason=values["reason"],
         note=values["note"],
     )
+
+
+def _share(value: Any) -> float:
+    share = float(value)
+    if not 0 <= share <= 1:
+        raise ValueError(f"a probability is {value!r}")
+    return share
+
+
+def _sign(value: Any) -> int:
+    if value not in (-1, 0, 1):
+        raise ValueError(f"a direction is {value!r}")
+    return int(value)
+
+
+def _said_as(value: Any) -> str | None:
+    if not (value is None or isinstance(value, str)):
+        raise TypeError(f"a value is {value!r}, not text")
+    return value
 
 
 def _is_empty(value: Any) -> bool:

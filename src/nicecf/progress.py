@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import TextIO
 
@@ -119,7 +119,8 @@ class Lines:
         self._next = now + self._every
         already, started = self._first
         left = _left(done - already, total - already, now - started)
-        print(f"{done:,} of {total:,} {self._unit}{left}", file=sys.stderr, flush=True)
+        with suppress(OSError, ValueError):  # work goes on where nobody can be told of it
+            print(f"{done:,} of {total:,} {self._unit}{left}", file=sys.stderr, flush=True)
 
 
 def _left(done: int, total: int, seconds: float) -> str:

@@ -104,6 +104,8 @@ def _by_constraints(constraints: Any, n_rows: int) -> list[tuple[Ints, Constrain
             )
         first.setdefault(repr(one), one)
         lines.setdefault(repr(one), []).append(line)
+    if not n_rows:  # one part, without rows
+        return [(np.arange(0), None)]
     return [(np.array(lines[key], dtype=np.intp), first[key]) for key in first]
 
 
@@ -247,14 +249,15 @@ def _held(values: Floats, dtype: np.dtype[Any]) -> Floats:
 
 def _code_of(value: Any, column: Column) -> int | None:
     """The code of a category; a sheet or a file may have text where the table has numbers or booleans."""
-    if value in column.code_of:
-        return column.code_of[value]
+    known = column.code(value)
+    if known is not None:
+        return known
     alike = [
-        level
-        for level in column.levels
-        if not isinstance(level, str) and str(plain(level)).lower() == str(value).lower()
+        code
+        for code, level in enumerate(column.levels)
+        if level == value or (not isinstance(level, str) and str(plain(level)).lower() == str(value).lower())
     ]
-    return column.code_of[alike[0]] if len(alike) == 1 else None
+    return alike[0] if len(alike) == 1 else None
 
 
 def _encoded(value: Any, schema: Schema, j: int, option: str) -> float:

@@ -24,6 +24,7 @@ from nicecf.records import records_of
 from nicecf.report import report_html, write_report
 from nicecf.schema import Schema, differs
 from nicecf.summary import Summary, summary_of
+from nicecf.tables.pandas_frames import PandasFrames
 from nicecf.words.wording import Wording, one_line
 
 _ROWS_SHOWN = 10
@@ -153,14 +154,22 @@ class Counterfactuals:
     def to_frame(self) -> Any:
         """The counterfactual rows as a frame: columns, dtypes and index of the rows explained; not found: missing.
 
-        A dtype or a set of categories is widened only where it cannot hold a new value. Arrays get columns x0, x1, ...
+        A dtype or a set of categories is widened only where it cannot hold a new value. Where a row has no
+        counterfactual, integers and booleans of pandas become its nullable ones (Int64, boolean), so that all other
+        rows keep their values as they are; ``cfs[cfs.found].to_frame()`` has the dtypes themselves. Arrays get columns
+        x0, x1, ...
         """
-        if isinstance(self._table, np.ndarray):
-            return pd.DataFrame(self._table.copy(), columns=pd.Index(self._schema.names))
+        if isinstance(self._filled, np.ndarray):
+            frame = pd.DataFrame(self._filled.copy(), columns=pd.Index(self._schema.names))
+            return frame if self.found.all() else PandasFrames().blank(frame, ~self.found)
         return self._table.copy() if isinstance(self._table, pd.DataFrame) else self._table.clone()
 
     def to_numpy(self) -> Any:
-        """The counterfactual rows as an array; for rows given as an array, of their dtype where that can hold them."""
+        """The counterfactual rows as an array; for rows given as an array, of their dtype where that can hold them.
+
+        An array of integers or booleans holds no missing value: where a row has no counterfactual, it becomes one of
+        objects.
+        """
         return self._table.copy() if isinstance(self._table, np.ndarray) else self._table.to_numpy()
 
     def changes(self) -> pd.DataFrame:
@@ -257,7 +266,7 @@ class Counterfactuals:
         classes = None if hasattr(model, "classes_") else self.classes
         return measures.holds_for(
             model,
-            self._table,
+            self._filled,  # of the rows found, in the dtypes that the model saw
             after=self.predicted_after,
             classes=classes,
             decision=decision,

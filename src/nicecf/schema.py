@@ -18,7 +18,7 @@ import pandas as pd
 from nicecf._typing import Bools, Cells, Floats, Table
 from nicecf.exceptions import OptionError, SchemaError, did_you_mean, listed, plain
 from nicecf.tables import Container, container_of
-from nicecf.tables.cells import nearest_held
+from nicecf.tables.cells import level_key, nearest_held
 from nicecf.tables.numpy_arrays import NumpyArrays
 
 MISSING_CATEGORY = -1.0
@@ -36,6 +36,21 @@ def differs(rows: Floats, others: Floats) -> Bools:
     return (rows != others) & ~(np.isnan(rows) & np.isnan(others))
 
 
+def with_own_cells(rows: Floats, values: Floats) -> tuple[Floats, Bools]:
+    """Values for paired rows in which every cell that does not differ is the row's own, and whose line that changes.
+
+    0.0 and -0.0 are equal, yet a model may tell them apart: what it is asked about must be what is handed out.
+
+    >>> values, is_changed = with_own_cells(np.array([[-0.0, 1.0]]), np.array([[0.0, 2.0]]))
+    >>> values.tolist(), is_changed.tolist()
+    ([[-0.0, 2.0]], [True])
+    """
+    is_other = (rows == values) & (np.signbit(rows) != np.signbit(values))
+    if not is_other.any():
+        return values, np.zeros(len(values), dtype=bool)
+    return np.where(is_other, rows, values), np.asarray(is_other.any(axis=1))
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
     """One column of the table that ``fit`` got."""
@@ -47,10 +62,22 @@ class Column:
     # How an object column marks a missing cell (None, nan, NA): models tell them apart.
     missing: Any = np.nan
     has_missing: bool = False
-    code_of: Mapping[Any, int] = field(default_factory=dict, repr=False)
     native_levels: Any = field(default=None, repr=False)
     # The values that a counterfactual may take of the training data, encoded; None: all.
     common: Floats | None = field(default=None, repr=False)
+
+    @cached_property
+    def _code_of(self) -> Mapping[Any, int]:
+        return {level_key(level, self._by_type): code for code, level in enumerate(self.levels)}
+
+    @property
+    def _by_type(self) -> bool:
+        # Among objects, a model may tell 1 from True; elsewhere all cells are of one type, and 1.0 may stand for 1.
+        return bool(self.prototype.dtype == np.dtype(object))
+
+    def code(self, value: Any) -> int | None:
+        """The code of a category, None for one that is not known."""
+        return self._code_of.get(level_key(value, self._by_type))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +113,7 @@ class Schema:
             if chosen[position] if chosen is not None else kind == "category":
                 column, values[:, position] = _fit_categories(container, cells, name)
             else:
-                values[:, position] = _finite(container.numbers(cells, name), name) + 0.0  # -0.0 is 0.0
+                values[:, position] = _finite(container.numbers(cells, name), name)
                 column = Column(name, False, container.prototype(cells))
             columns.append(column)
         return cls(container, tuple(columns), container.rows(X, slice(0, 0))), values
@@ -108,9 +135,7 @@ class Schema:
     def encode(self, X: Table) -> tuple[Floats, Schema]:
         """Rows to explain as floats, and this schema extended by the categories that training never saw."""
         positions = self.positions(X)
-        n_rows = self.container.n_rows(X)
-        _check_shape(n_rows, self.names)
-        values = np.empty((n_rows, len(self.columns)))
+        values = np.empty((self.container.n_rows(X), len(self.columns)))
         columns = []
         for j, (column, position) in enumerate(zip(self.columns, positions, strict=True)):
             cells = self.container.column(X, position)
@@ -118,7 +143,7 @@ class Schema:
                 column, values[:, j] = _read_categories(self.container, cells, column)
             else:
                 _check_still_numeric(self.container, cells, column.name)
-                values[:, j] = _finite(self.container.numbers(cells, column.name), column.name) + 0.0
+                values[:, j] = _finite(self.container.numbers(cells, column.name), column.name)
             columns.append(column)
         return values, replace(self, columns=tuple(columns))
 
@@ -271,7 +296,6 @@ def _fit_categories(container: Container, cells: Cells, name: Hashable) -> tuple
         tuple(levels),
         _missing_marker(cells, codes, name),
         bool((codes < 0).any()),
-        {level: code for code, level in enumerate(levels)},
         container.native_levels(levels, prototype),
     )
     return column, codes.astype(np.float64)
@@ -281,27 +305,30 @@ def _read_categories(container: Container, cells: Cells, column: Column) -> tupl
     codes, values = container.factorize(cells, column.name)
     column = _with_marker(cells, codes, column)
     seen = np.unique(codes[codes >= 0])
-    unseen = [values[code] for code in seen if values[code] not in column.code_of]
+    unseen = [values[code] for code in seen if column.code(values[code]) is None]
     if unseen:
-        _check_same_sort(unseen, column, values=[values[code] for code in seen])
+        _check_same_sort(unseen, column)
         levels = (*column.levels, *unseen)
         column = replace(
             column,
             levels=levels,
-            code_of={level: code for code, level in enumerate(levels)},
             native_levels=container.native_levels(levels, column.prototype),
         )
-    table = np.array([column.code_of.get(value, -1) for value in values] + [-1], dtype=np.float64)
+    # A categorical dtype may name categories that no cell holds, and that training never saw.
+    known = [column.code(value) for value in values]
+    table = np.array([-1 if code is None else code for code in known] + [-1], dtype=np.float64)
     return column, table[codes]
 
 
-def _check_same_sort(unseen: list[Any], column: Column, values: list[Any]) -> None:
+def _check_same_sort(unseen: list[Any], column: Column) -> None:
     """Text where training had numbers, or the reverse, is a mistake and not an unseen category."""
-    was, now = {_sort(level) for level in column.levels}, {_sort(value) for value in values}
-    if was and not was & now:
+    was = {_sort(level) for level in column.levels}
+    wrong = [value for value in unseen if _sort(value) not in was]
+    if was and wrong:
+        now = {_sort(value) for value in wrong}
         raise SchemaError(
             f"column {column.name!r} held {' and '.join(sorted(was))} when fit saw it (such as "
-            f"{plain(column.levels[0])!r}), but now holds {' and '.join(sorted(now))} (such as {plain(unseen[0])!r}). "
+            f"{plain(column.levels[0])!r}), but now holds {' and '.join(sorted(now))} (such as {plain(wrong[0])!r}). "
             "Convert it as it was for the training data."
         )
 

@@ -129,6 +129,14 @@ class Scorer:
         """Outputs, one line per row; ``look_ahead`` rows ride along if the model must be asked."""
         return self._remembered(rows, look_ahead if _looks_ahead.get() else None)
 
+    def in_any_case(self, rows: Floats) -> Floats:
+        """The same, past the deadline too."""
+        deadline, self.deadline = self.deadline, None
+        try:
+            return self(rows)
+        finally:
+            self.deadline = deadline
+
     def is_out_of_time(self) -> bool:
         """Whether the deadline has passed."""
         return self.deadline is not None and perf_counter() >= self.deadline
@@ -152,14 +160,14 @@ class Scorer:
         """How many rows the next call may have to be done by the deadline, each as slow as in the call before."""
         if self.deadline is None:
             return n_rows
-        if self.is_out_of_time():
-            raise OutOfTime
         left = self.deadline - perf_counter()
+        if left <= 0 or left < self.cost.call + self.cost.row:  # even one row would take too long
+            raise OutOfTime
         return max(1, int(min(n_rows, left / max(self._seconds_per_row, 1e-9))))
 
 
 def _keys(rows: Floats) -> list[bytes]:
-    """Rows as bytes; equal rows have equal bytes (adding zero turns -0.0 into 0.0)."""
-    buffer = (rows + 0.0).tobytes()
+    """Rows as bytes: 0.0 and -0.0 are asked for apart, as a model may tell them apart."""
+    buffer = np.ascontiguousarray(rows).tobytes()
     width = rows.shape[1] * rows.itemsize
     return [buffer[at : at + width] for at in range(0, len(buffer), width)]

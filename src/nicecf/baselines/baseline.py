@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Self
 
@@ -20,13 +20,13 @@ from nicecf.assemble import answer
 from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.explainer import Explainer
-from nicecf.method import Asked, Question, Training, Witnesses, ask, learn, measure
+from nicecf.method import Asked, Question, Training, Witnesses, ask, in_order_of_rows, learn, measure
 from nicecf.options import check_seconds
 from nicecf.origin import Origin, called
 from nicecf.profile import Profile
 from nicecf.progress import Choice, Report, check_choice, reporting
 from nicecf.result import Counterfactuals
-from nicecf.schema import Schema, differs
+from nicecf.schema import Schema, differs, with_own_cells
 from nicecf.scorer import Cost, Scorer
 from nicecf.search.answers import joined, one_for_each
 from nicecf.search.greedy import Walks, jump
@@ -155,8 +155,11 @@ class FittedBaseline:
             found = self.search(task) if len(asking) else Found.nothing(task)
             report(len(rows))
         question.scorer.deadline = None
-        outputs, is_good, why = self._checked(task, found)
-        walks = jump(task.rows, found.values, outputs) if found.walks is None else found.walks
+        values, _ = with_own_cells(task.rows, found.values)
+        outputs, is_good, why = self._checked(task, found, values)
+        walks = jump(task.rows, values, outputs)
+        if found.walks is not None:
+            walks = replace(found.walks, values=values, outputs=outputs)
         answers = one_for_each(found.donors, walks, is_good)
         answers.notes[found.is_cut & is_good] = OUT_OF_TIME
         is_found = question.is_answered.copy()
@@ -201,14 +204,13 @@ class FittedBaseline:
             report,
         )
 
-    def _checked(self, task: Task, found: Found) -> tuple[Floats, Bools, Objects]:
+    def _checked(self, task: Task, found: Found, values: Floats) -> tuple[Floats, Bools, Objects]:
         """What the model says of the values found; what it does not accept is not found, and the reasons say so."""
-        outputs, reasons = np.where(found.is_found[:, None], found.outputs, task.outputs), found.reasons.copy()
-        unknown = np.flatnonzero(np.isnan(outputs).any(axis=1))
-        if len(unknown):
-            outputs[unknown] = task.score(found.values[unknown])
+        outputs, reasons = task.outputs.copy(), found.reasons.copy()
+        if found.is_found.any():
+            outputs[found.is_found] = task.score(values[found.is_found])
         is_good = found.is_found & self.jury.accepts(outputs, task.wanted)
-        is_good &= differs(task.rows, found.values).any(axis=1)
+        is_good &= differs(task.rows, values).any(axis=1)
         reasons[is_good] = None
         for line in np.flatnonzero(~is_good):
             target = self.jury.named(task.wanted[line])
@@ -306,6 +308,7 @@ class Baseline(Explainer, ABC):
         check_choice(progress)
         check_seconds("time_budget", time_budget)
         deadline = None if time_budget is None else started + time_budget
+        target_class = in_order_of_rows(target_class, X)
         answers: Counterfactuals = self._fitted.explain(
             X,
             target_class,

@@ -22,7 +22,7 @@ from nicecf._extras import require
 from nicecf._typing import Ints
 from nicecf.benchmark.loan_book import loan_book
 from nicecf.exceptions import OptionError, SchemaError, did_you_mean, listed
-from nicecf.tablefiles.arrow import in_floats
+from nicecf.tablefiles import arrow
 
 __all__ = [
     "ALIASES",
@@ -360,7 +360,7 @@ def _read_text(path: Path, separator: str) -> pd.DataFrame:
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     require("pyarrow", extra="benchmark", needed_by=f"reading {path.name}")
-    return in_floats(pd.read_parquet(path, engine="pyarrow").reset_index(drop=True))
+    return arrow.read(path.read_bytes(), str(path), "parquet").frame.reset_index(drop=True)
 
 
 @contextmanager

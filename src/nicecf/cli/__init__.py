@@ -18,7 +18,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 from nicecf.cli import benchmark, demo, explain, fit, replay, show
-from nicecf.cli.codes import FAILED, INTERRUPTED, MISUSED
+from nicecf.cli.codes import DONE, FAILED, INCOMPLETE, INTERRUPTED, MISUSED
+from nicecf.cli.terminal import not_printed, remark, say, visible
 
 _COMMANDS = (demo, fit, explain, show, replay, benchmark)
 _ABOUT = """\
@@ -33,25 +34,26 @@ Every error is one line on stderr that starts with "nicecf: "."""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code, and prints what is wrong in one line."""
+    if sys.stdout is None:
+        remark("standard output is closed; open it, or send it elsewhere, such as to /dev/null.")
+        return FAILED
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if any("\0" in one for one in given):
+        remark("an argument holds a zero byte, which no file, column or class can have in its name. Leave it out.")
+        return MISUSED
+    return _flushed(_run(given))
+
+
+def _run(given: list[str]) -> int:
     try:
-        options = _parser().parse_args(given)
-    except SystemExit as end:  # argparse has said why
-        return end.code if isinstance(end.code, int) else FAILED
-    options.command_line = shlex.join(["nicecf", *given])
-    try:
-        with _signals_as_interrupts(), _warnings_in_one_line(), _every_character():
-            code: int = options.run(options)
-            sys.stdout.flush()
-            return code
+        return _done(given)
     except SystemExit as end:
-        _complain(f"the code of the model ended the program (SystemExit: {end.code}).")
+        remark(f"the code of the model ended the program (SystemExit: {end.code}).")
         return FAILED
     except BrokenPipeError:  # whoever read what is printed has gone
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - closed with the process, which flushes it
         return FAILED
     except KeyboardInterrupt as stop:
-        _complain("stopped; what was finished is kept, and no file is half-written.")
+        remark("stopped; what was finished is kept, and no file is half-written.")
         return stop.code if isinstance(stop, _Signal) else INTERRUPTED
     except Exception as error:
         if os.environ.get("NICECF_DEBUG"):
@@ -59,26 +61,51 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(error)
 
 
+def _done(given: list[str]) -> int:
+    try:
+        options = _parser().parse_args(given)
+    except SystemExit as end:  # argparse has said why
+        return end.code if isinstance(end.code, int) else FAILED
+    options.command_line = visible(shlex.join(["nicecf", *given]))
+    with _signals_as_interrupts(), _warnings_in_one_line(), _every_character():
+        code: int = options.run(options)
+        return code
+
+
+def _flushed(code: int) -> int:
+    """The exit code, once all that was printed is where it belongs; what could not be has failed."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        # Closed with the process, which would flush the other once more, and complain in its own words.
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        if code in (DONE, INCOMPLETE) and isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            return _failed(not_printed(error))
+        return FAILED
+    return code
+
+
 def _failed(error: Exception) -> int:
     from nicecf.exceptions import NicecfError, OptionError
+    from nicecf.files import reason
 
     if isinstance(error, (NicecfError, ImportError)):
         # There is nothing above: the original error is shown by NICECF_DEBUG=1.
-        _complain(str(error).replace(" (the original error is above)", ""))
+        remark(str(error).replace(" (the original error is above)", ""))
         return MISUSED if isinstance(error, OptionError) else FAILED
-    if isinstance(error, MemoryError):
-        _complain("there is not enough memory for this. Give fewer rows at a time.")
+    if isinstance(error, OSError):
+        # What the system refuses is no defect, even where nothing better is known to say of it.
+        named = "" if error.filename is None else f"{error.filename}: "
+        remark(f"{named}the system says: {reason(error)}.")
         return FAILED
-    _complain(
+    if isinstance(error, MemoryError):
+        remark("there is not enough memory for this. Give fewer rows at a time.")
+        return FAILED
+    remark(
         f"{type(error).__name__}: {error}. This should not happen: please report it, with what NICECF_DEBUG=1 in the "
         "environment shows."
     )
     return FAILED
-
-
-def _complain(message: str) -> None:
-    with suppress(OSError, ValueError):  # stderr may be closed
-        print("nicecf:", " ".join(message.split()), file=sys.stderr, flush=True)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -88,8 +115,12 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(*arguments, **{"allow_abbrev": False, **options})
 
     def error(self, message: str) -> NoReturn:
-        _complain(f"{message}. See: {self.prog} --help")
+        remark(f"{message}. See: {self.prog} --help")
         raise SystemExit(MISUSED)
+
+    def print_help(self, file: Any = None) -> None:
+        """Not as argparse does, which keeps quiet where it cannot print."""
+        say(self.format_help().rstrip("\n"))
 
 
 class _Version(argparse.Action):
@@ -98,7 +129,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *rest: Any) -> NoReturn:
         from importlib.metadata import version
 
-        print(f"nicecf {version('nicecf')}")
+        say(f"nicecf {version('nicecf')}")
         parser.exit()
 
 
@@ -158,7 +189,7 @@ def _every_character() -> Iterator[None]:
 @contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
     def show(message: Warning | str, category: type[Warning], *_: Any) -> None:
-        _complain(f"warning: {message}")
+        remark(f"warning: {message}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show  # type: ignore[assignment]  # fewer names for what is not used

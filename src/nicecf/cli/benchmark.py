@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
 from nicecf.cli.codes import DONE, FAILED
 from nicecf.cli.common import progress
+from nicecf.cli.terminal import in_one_line, is_text, remark, say
 
 
 def add(commands: Any) -> None:
@@ -64,7 +64,11 @@ def _add_growth(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from nicecf.benchmark import plan as plans
     from nicecf.benchmark.run import run
+    from nicecf.exceptions import OptionError
 
+    for dataset in options.datasets or ():
+        if not is_text(dataset):
+            raise OptionError(f"--datasets names {dataset!r}, a name with bytes that are no text. Rename the file.")
     plan = plans.Plan(
         datasets=tuple(options.datasets or plans.all_datasets()),
         models=tuple(options.models),
@@ -78,10 +82,14 @@ def _run(options: argparse.Namespace) -> int:
         label=options.label,
     )
     outcome = run(plan, options.out, jobs=options.jobs, progress=progress("cells"), command=options.command_line)
-    hint = f" For the report: nicecf benchmark report {shlex.quote(str(options.out))}" if outcome.n_done else ""
-    print(f"{outcome.n_done:,} of {outcome.n_cells:,} cells are done.{hint}")
+    hint = (
+        f" For the report: nicecf benchmark report {in_one_line(shlex.quote(str(options.out)))}"
+        if outcome.n_done
+        else ""
+    )
+    say(f"{outcome.n_done:,} of {outcome.n_cells:,} cells are done.{hint}")
     for name, error in outcome.failures.items():
-        print(f"failed: {name}: {error}", file=sys.stderr)
+        remark(f"failed: {name}: {error}")
     return FAILED if outcome.failures else DONE
 
 
@@ -95,7 +103,7 @@ def _report(options: argparse.Namespace) -> int:
     )
     out = options.out or options.folder / "report"
     report.write(frames, out, source=options.folder)
-    print(f"The report is in {out}: report.html, report.md, tables and figures.")
+    say(f"The report is in {in_one_line(out)}: report.html, report.md, tables and figures.")
     return DONE
 
 
@@ -115,5 +123,5 @@ def _growth(options: argparse.Namespace) -> int:
         progress=progress("sizes"),
         command=options.command_line,
     )
-    print(f"Measured. For the report: nicecf benchmark report {shlex.quote(str(options.out))}")
+    say(f"Measured. For the report: nicecf benchmark report {in_one_line(shlex.quote(str(options.out)))}")
     return DONE

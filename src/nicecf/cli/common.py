@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import shlex
 import shutil
 import sys
 import textwrap
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from nicecf import NICE, Constraints, Wording
     from nicecf.progress import Choice
+    from nicecf.tablefiles import FileTable
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
 STYLES = ("sentence", "bullets", "analyst", "letter")
@@ -25,7 +27,12 @@ def names(given: str) -> list[str]:
     >>> names('age,"income, gross"')
     ['age', 'income, gross']
     """
-    rows = list(csv.reader([given], skipinitialspace=True))
+    try:
+        rows = list(csv.reader([given], skipinitialspace=True))
+    except csv.Error:
+        raise argparse.ArgumentTypeError(
+            f"{given!r} is no list of names: put a name with a line break in quotes"
+        ) from None
     return [name.strip() for name in rows[0] if name.strip()] if rows else []
 
 
@@ -59,7 +66,6 @@ def add_rule_options(parser: argparse.ArgumentParser) -> None:
 def rules_of(options: argparse.Namespace) -> Constraints | None:
     """The rules that the options ask for; None if they ask for none."""
     from nicecf import Constraints, tablefiles
-    from nicecf.files import existing
 
     own = Constraints(
         immutable=options.immutable,
@@ -70,17 +76,15 @@ def rules_of(options: argparse.Namespace) -> Constraints | None:
     if options.rules is None:
         return own if own else None
     is_toml = options.rules.lower().endswith(".toml")
-    path = existing(options.rules)
-    read = Constraints.from_toml(path) if is_toml else Constraints.from_frame(tablefiles.read(path))
+    read = Constraints.from_toml(options.rules) if is_toml else Constraints.from_frame(tablefiles.read(options.rules))
     return read & own if own else read
 
 
 def wording_of(path: str | None) -> Wording | None:
     """The wording in a file; None if none is named."""
     from nicecf import Wording
-    from nicecf.files import existing
 
-    return None if path is None else Wording.from_toml(existing(path))
+    return None if path is None else Wording.from_toml(path)
 
 
 def load_model(options: argparse.Namespace, spec: str | None = None) -> Any:
@@ -172,15 +176,12 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Iterable[str | None
 
 
 def progress(unit: str) -> Choice:
-    """A bar on a terminal, and lines in a log."""
+    """A bar on a terminal, and lines in a log; nothing where there is neither."""
     from nicecf.progress import Lines
 
-    return None if sys.stderr is not None and sys.stderr.isatty() else Lines(unit=unit)
-
-
-def remark(message: str) -> None:
-    """Say something beside the results, on stderr."""
-    print(f"nicecf: {message}", file=sys.stderr, flush=True)
+    if sys.stderr is None:
+        return False
+    return None if sys.stderr.isatty() else Lines(unit=unit)
 
 
 def counted(count: int, thing: str) -> str:
@@ -195,6 +196,26 @@ def counted(count: int, thing: str) -> str:
 def width() -> int:
     """How wide the terminal is; 80 where there is none, and never so wide that text is hard to read."""
     return min(120, shutil.get_terminal_size((80, 24)).columns)
+
+
+def command(*arguments: str) -> str:
+    """What to type for a command of ``nicecf``; what begins with a dash is no option of it.
+
+    >>> command("show", "out.csv", "-1 a")
+    "nicecf show -- out.csv '-1 a'"
+    """
+    name, *rest = arguments
+    dashes = ["--"] if any(one.startswith("-") for one in rest) else []
+    return shlex.join(["nicecf", name, *dashes, *rest])
+
+
+def read_cells(options: argparse.Namespace, path: str) -> FileTable:
+    """The cells of a table; in what nicecf explain wrote, without the apostrophes that it put before formulas."""
+    from nicecf import outcomes, tablefiles
+
+    table = tablefiles.read_cells(path, format=options.format)
+    is_ours = not options.raw_csv and outcomes.has_the_columns(table.frame)
+    return tablefiles.without_apostrophes(table) if is_ours else table
 
 
 def facts(lines: Sequence[tuple[str, str]]) -> str:

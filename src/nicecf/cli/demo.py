@@ -27,7 +27,9 @@ def _run(options: argparse.Namespace) -> int:
     from nicecf.files import check_writable
 
     # A folder of its own: a name in the current one could be that of something else.
-    path = options.report or os.path.join(tempfile.mkdtemp(prefix="nicecf-demo-"), "report.html")
+    path = options.report
+    if path is None:
+        path = os.path.join(tempfile.mkdtemp(prefix="nicecf-demo-"), "report.html")
     check_writable(path)
     demo.main(report=path)
     return DONE

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING, Any, TextIO
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from typing import TYPE_CHECKING, Any
 
 from nicecf.cli import common
 from nicecf.cli.codes import DONE, INCOMPLETE
+from nicecf.cli.terminal import in_one_line, remark, say, say_beside
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +59,9 @@ def add(commands: Any) -> None:
         metavar="KIND",
         help="kind of --out, if its name does not tell (-: --format)",
     )
+    rows.add_argument(
+        "--raw-csv", action="store_true", help="CSV text as it is: no apostrophe before what looks like a formula"
+    )
     asked = parser.add_argument_group("counterfactuals")
     asked.add_argument(
         "--target", type=common.names, metavar="CLASS", help="class wanted, or some: a,b (default: any other)"
@@ -93,7 +96,7 @@ def _run(options: argparse.Namespace) -> int:
         {"--out": options.out, "--report": options.report, "--records": options.records},
         [options.explainer, options.table, options.rules, options.wording, options.model],
     )
-    with _own_stdout(options.out) as say:
+    with _own_stdout(options.out):
         wording = common.wording_of(options.wording)
         rules = common.rules_of(options)
         nice, notes, model = common.load_explainer(options.explainer, options)
@@ -118,19 +121,16 @@ def _run(options: argparse.Namespace) -> int:
             _write_records(cfs, options, model, search)
         if options.report is not None:
             cfs.to_html(options.report, title=options.title, wording=wording)
-    tablefiles.write(table, options.out, format=out_format)
-    print(_told(cfs, options), file=say)
+    tablefiles.write(table, options.out, format=out_format, protect=not options.raw_csv)
+    (say_beside if options.out == "-" else say)(_told(cfs, options))
     return DONE if cfs.found.all() else INCOMPLETE
 
 
 @contextmanager
-def _own_stdout(out: str) -> Iterator[TextIO]:
-    """Where to talk to people; what a model prints must not get among results on standard output."""
-    if out != "-":
-        yield sys.stdout
-        return
-    with redirect_stdout(sys.stderr):
-        yield sys.stderr
+def _own_stdout(out: str) -> Iterator[None]:
+    """What a model prints must not get among results on standard output."""
+    with redirect_stdout(sys.stderr) if out == "-" else nullcontext():
+        yield
 
 
 def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> Any:
@@ -139,7 +139,7 @@ def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> 
     from nicecf.exceptions import FileError, OptionError
 
     schema = nice._fitted.schema
-    table = tablefiles.read_cells(options.table, format=options.format)
+    table = common.read_cells(options, options.table)
     if schema.container.label == "numpy array":
         return _array(table, schema, options)
     if schema.container.label != "pandas DataFrame":
@@ -157,7 +157,7 @@ def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> 
         if name in table.frame and name not in known and name != options.id and name not in options.ignore
     ]
     if dropped:
-        common.remark(f"not used, as at fit: {', '.join(dropped)}.")
+        remark(f"not used, as at fit: {', '.join(dropped)}.")
     return tablefiles.like(table, schema.columns, ignore=[*options.ignore, *dropped], id=options.id)
 
 
@@ -216,8 +216,8 @@ def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
         lines.append(("notes", f"{len(noted):,}; the first: {noted[0]}"))
     written = [path for path in (options.out, options.report, options.records) if path not in (None, "-")]
     if written:
-        lines.append(("written", ", ".join(written)))
-    if options.out != "-":
+        lines.append(("written", ", ".join(map(in_one_line, written))))
+    if options.out != "-" and len(cfs):
         first = cfs._labels[int(np.argmax(is_changed))]
-        lines.append(("look at one", shlex.join(["nicecf", "show", options.out, str(first)])))
+        lines.append(("look at one", in_one_line(common.command("show", options.out, str(first)))))
     return f"{head}.\n{common.facts(lines)}" if lines else f"{head}."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicecf.cli import common
 from nicecf.cli.codes import DONE
+from nicecf.cli.terminal import in_one_line, say
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +113,7 @@ def _run(options: argparse.Namespace) -> int:
         "ignored": options.ignore,
     }
     nice.save(options.out, notes=notes)
-    print(_told(nice, options, y))
+    say(_told(nice, options, y))
     return DONE
 
 
@@ -144,7 +145,7 @@ def _as_trained(X: pd.DataFrame, model: Any, options: argparse.Namespace) -> pd.
     """The columns in the order that the model was trained on, if it says which these are."""
     from nicecf.exceptions import FileError, listed
 
-    trained = [str(name) for name in getattr(model, "feature_names_in_", [])]
+    trained = [str(name) for name in _said_by(model, "feature_names_in_", [])]
     missing = [name for name in trained if name not in X]
     if missing:
         raise FileError(f"{options.train} has no column {listed(missing)}, which the model was trained on.")
@@ -161,12 +162,22 @@ def _labels(model: Any, options: argparse.Namespace, y: Any) -> list[Any]:
     """The classes as labels: those of the model, else of --classes, else of the training table."""
     from nicecf.exceptions import plain
 
-    own = getattr(model, "classes_", None)
+    own = _said_by(model, "classes_", None)
     seen = [] if y is None else [plain(label) for label in y.unique()]
     if options.classes:
         known = {str(label): label for label in (seen if own is None else map(plain, own))}
         return [known.get(name, name) for name in options.classes]
     return seen if own is None else [plain(label) for label in own]
+
+
+def _said_by(model: Any, name: str, default: Any) -> Any:
+    """What a model says of itself; ModelError where its own code raises."""
+    from nicecf.exceptions import ModelError
+
+    try:
+        return getattr(model, name, default)
+    except Exception as error:
+        raise ModelError(f"the model raised {type(error).__name__} when asked for its {name}: {error}") from error
 
 
 def _decision(given: str | None, labels: Sequence[Any]) -> Any:
@@ -182,7 +193,7 @@ def _decision(given: str | None, labels: Sequence[Any]) -> Any:
     try:
         read = json.loads(given) if given.lstrip().startswith("{") else dict(_pair(one) for one in common.names(given))
         return {common.label_of(name, labels, "--decision"): float(cutoff) for name, cutoff in read.items()}
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, OptionError):
             raise
         raise OptionError(
@@ -229,7 +240,7 @@ def _told(nice: NICE, options: argparse.Namespace, y: Any) -> str:
         *["--trust-pickle"] * options.trust_pickle,
     ]
     command = shlex.join(["nicecf", "explain", options.out, "new.csv", *trust, "--out", "out.csv"])
-    return f"{options.out} is ready.\n{common.facts(lines)}\nNext: {command}"
+    return f"{in_one_line(options.out)} is ready.\n{common.facts(lines)}\nNext: {in_one_line(command)}"
 
 
 def _categories(count: int) -> str:

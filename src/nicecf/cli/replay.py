@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from nicecf.cli import common
 from nicecf.cli.codes import DONE, INCOMPLETE
+from nicecf.cli.terminal import in_one_line, say
 
 if TYPE_CHECKING:
     from nicecf import NICE
@@ -67,27 +69,29 @@ def _searching_as(record: dict[str, Any], nice: NICE) -> NICE:
 def _conclude(count: int, different: list[tuple[Any, tuple[str, ...]]], notes: list[str]) -> int:
     """Say what is different, and return the exit code."""
     for label, differences in different[:_MOST_SHOWN]:
-        print(f"row {label} is different:", *(f"  - {line}" for line in differences), sep="\n")
+        say(f"row {in_one_line(label)} is different:{_points(differences)}")
     if len(different) > _MOST_SHOWN:
-        print(f"... and {len(different) - _MOST_SHOWN:,} more are different")
+        say(f"... and {len(different) - _MOST_SHOWN:,} more are different")
     if notes:
-        print("worth knowing:", *(f"  - {note}" for note in notes), sep="\n")
+        say(f"worth knowing:{_points(notes)}")
     if not different:
-        print(f"{'The record is' if count == 1 else f'All {count:,} records are'} the same.")
+        say(f"{'The record is' if count == 1 else f'All {count:,} records are'} the same.")
         return DONE
-    print(f"{count - len(different):,} of {common.counted(count, 'record')} the same, {len(different):,} different.")
+    say(f"{count - len(different):,} of {common.counted(count, 'record')} the same, {len(different):,} different.")
     return INCOMPLETE
+
+
+def _points(lines: Iterable[str]) -> str:
+    return "".join(f"\n  - {in_one_line(line)}" for line in lines)
 
 
 def _read(path: str) -> list[dict[str, Any]]:
     """One record, a list of records, or one in each line."""
     from nicecf.exceptions import FileError
-    from nicecf.files import existing
+    from nicecf.files import contents
 
-    with open(existing(path), "rb") as file:
-        content = file.read()
     try:
-        text = content.decode("utf-8-sig")
+        text = contents(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FileError(f"{path} holds no records: it is no text in UTF-8 (byte {error.start:,}).") from error
     try:
@@ -116,7 +120,7 @@ def _line(path: str, number: int, line: str) -> Any:
 
 def _files_of(record: dict[str, Any], number: int, options: argparse.Namespace) -> tuple[str, str | None]:
     """Where the explainer of a record is, as given or beside the records, and where its model was."""
-    from nicecf.exceptions import OptionError
+    from nicecf.exceptions import FileError, OptionError
 
     files = record.get("files")
     explainer, model = (files.get(name) if isinstance(files, dict) else None for name in ("explainer", "model"))
@@ -127,5 +131,17 @@ def _files_of(record: dict[str, Any], number: int, options: argparse.Namespace) 
         raise OptionError(
             f"{options.records}, record {number}, does not say which explainer made it; add --explainer FILE."
         )
+    if not _is_path(explainer):
+        raise FileError(
+            f"{options.records}, record {number}, names the explainer {explainer!r}, which can be no file; add "
+            "--explainer FILE."
+        )
     beside = os.path.join(os.path.dirname(options.records), os.path.basename(explainer))
     return explainer if os.path.isfile(explainer) or not os.path.isfile(beside) else beside, model
+
+
+def _is_path(given: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(given)
+    except UnicodeEncodeError:
+        return False

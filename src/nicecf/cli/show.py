@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nicecf.cli import common
 from nicecf.cli.codes import DONE
+from nicecf.cli.terminal import in_one_line, remark, say
 
 if TYPE_CHECKING:
     from nicecf import Wording
     from nicecf.outcomes import Outcome
 
 _MOST_LISTED = 10
+# Of a position: Python does not read numbers of thousands of them.
+_MOST_DIGITS = 19
+
+# The counterfactuals of each row of a file.
+Rows: TypeAlias = "Sequence[Sequence[Outcome]]"
 
 
 def add(commands: Any) -> None:
@@ -38,40 +43,49 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--format", choices=common.FORMATS, metavar="KIND", help="kind of the file, if its name does not tell"
     )
+    parser.add_argument("--raw-csv", action="store_true", help="the file was written by nicecf explain --raw-csv")
 
 
 def _run(options: argparse.Namespace) -> int:
-    from nicecf import tablefiles
-    from nicecf.outcomes import read_outcomes
+    from nicecf.exceptions import listed
+    from nicecf.outcomes import by_row, read_outcomes
 
     wording = common.wording_of(options.wording)
-    table = tablefiles.read_cells(options.file, format=options.format)
-    outcomes = read_outcomes(table.frame, table.name)
+    table = common.read_cells(options, options.file)
+    rows = by_row(read_outcomes(table.frame, table.name))
     if options.row is None:
-        print(_listed(outcomes, options))
+        say(_listed(rows, options))
         return DONE
-    chosen = _chosen(outcomes, options.row, table.name)
-    for number, one in enumerate(chosen):
-        print(_told(one, number, len(chosen), options.style, wording), end="\n\n" if number < len(chosen) - 1 else "\n")
+    chosen = _chosen(rows, options.row, table.name)
+    if len(chosen) > 1:
+        remark(
+            f"{options.row!r} stands for {len(chosen):,} rows of {table.name}, at the positions "
+            f"{listed(chosen)} from 0; all of them are shown."
+        )
+    told = [
+        _told(one, number, len(row), f", at position {at}" if len(chosen) > 1 else "", options.style, wording)
+        for at, row in chosen.items()
+        for number, one in enumerate(row)
+    ]
+    say("\n\n".join(told))
     return DONE
 
 
-def _chosen(outcomes: Sequence[Outcome], given: str, name: str) -> list[Outcome]:
-    """The counterfactuals of the row with that label, else of the row at that position."""
+def _chosen(rows: Rows, given: str, name: str) -> dict[int, Sequence[Outcome]]:
+    """The rows with that label, by their positions; if there is none, the row at that position."""
     from nicecf.exceptions import OptionError, did_you_mean, listed
 
-    labels = list(dict.fromkeys(one.row for one in outcomes))
-    label = given
-    if given not in labels and given.isdecimal() and int(given) < len(labels):
-        label = labels[int(given)]
-    if label not in labels:
-        raise OptionError(
-            f"{name} has no row {given!r}; its rows are {listed(labels, limit=6)}.{did_you_mean(given, labels)}"
-        )
-    return [one for one in outcomes if one.row == label]
+    labels = [row[0].row for row in rows]
+    called_so = {at: row for at, row in enumerate(rows) if labels[at] == given}
+    if called_so:
+        return called_so
+    if given.isdecimal() and len(given) < _MOST_DIGITS and int(given) < len(rows):
+        return {int(given): rows[int(given)]}
+    there = f"its rows are {listed(dict.fromkeys(labels), limit=6)}" if labels else "it has no rows at all"
+    raise OptionError(f"{name} has no row {given!r}; {there}.{did_you_mean(given, labels)}")
 
 
-def _told(one: Outcome, number: int, count: int, style: str | None, wording: Wording | None) -> str:
+def _told(one: Outcome, number: int, count: int, where: str, style: str | None, wording: Wording | None) -> str:
     from nicecf.documents.columns import aligned
     from nicecf.words import percent
 
@@ -82,7 +96,7 @@ def _told(one: Outcome, number: int, count: int, style: str | None, wording: Wor
     then = "no counterfactual" if not one.found else "nothing has to change"
     if one.changes:
         then = f"would be {one.decision_after} ({percent(one.probability)})"
-    parts = [f"Row {one.row}{which}: {one.decision} ({percent(one.probability_before)}), {then}"]
+    parts = [f"Row {in_one_line(one.row)}{where}{which}: {one.decision} ({percent(one.probability_before)}), {then}"]
     parts.append(_folded(text))
     if one.changes:
         rows = [
@@ -103,25 +117,22 @@ def _folded(text: str) -> str:
     )
 
 
-def _listed(outcomes: Sequence[Outcome], options: argparse.Namespace) -> str:
+def _listed(rows: Rows, options: argparse.Namespace) -> str:
     """How many there are, and the first: those with something to change before those without."""
     from nicecf.documents.columns import aligned
 
-    rows, found, still = (
-        len({one.row for one in some})
-        for some in (
-            outcomes,
-            [one for one in outcomes if one.found],
-            [one for one in outcomes if one.found and not one.changes],
-        )
-    )
+    found = sum(any(one.found for one in row) for row in rows)
+    still = sum(any(one.found and not one.changes for one in row) for row in rows)
+    outcomes = [one for row in rows for one in row]
     first = sorted(outcomes, key=lambda one: one.found and not one.changes)[:_MOST_LISTED]
     lines = [(one.row, one.decision, one.decision_after if one.found else "-", _in_short(one)) for one in first]
     nothing = f"; for {still:,} nothing has to change" if still else ""
-    head = f"{options.file}: {common.counted(rows, 'row')}, {found:,} with a counterfactual{nothing}"
+    head = f"{in_one_line(options.file)}: {common.counted(len(rows), 'row')}, {found:,} with a counterfactual{nothing}"
+    if not rows:
+        return head
     table = aligned(("row", "decision", "becomes", "changes"), lines, cut=[0, 1, 2, 3], width=common.width())
     more = f"... and {len(outcomes) - len(first):,} more\n" if len(outcomes) > len(first) else ""
-    return f"{head}\n\n{table}\n{more}\nOne of them: {shlex.join(['nicecf', 'show', options.file, first[0].row])}"
+    return f"{head}\n\n{table}\n{more}\nOne of them: {in_one_line(common.command('show', options.file, first[0].row))}"
 
 
 def _in_short(one: Outcome) -> str:

@@ -21,6 +21,7 @@ from nicecf.documents.document import (
     Table,
     Text,
 )
+from nicecf.tablefiles.formulas import protected
 
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*\[\]|~#$])|(?<!\w)_|_(?!\w)")
 _LATEX_SPECIAL = {
@@ -42,14 +43,14 @@ _LATEX_SPECIAL = {
 
 
 def csv_text(table: Table) -> str:
-    r"""The table with its values at full length, for programs.
+    r"""The table with its values at full length, for programs; text that looks like a formula gets an apostrophe.
 
     >>> csv_text(Table("t", "T", ("a", "b"), (Row((Cell("x, y"), Cell("1,234.5", value=1234.5))),)))
     'a,b\n"x, y",1234.5\n'
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.head)
+    writer.writerow([protected(name) for name in table.head])
     writer.writerows([_plain(cell) for cell in row.cells] for row in table.rows)
     return out.getvalue()
 
@@ -58,7 +59,7 @@ def _plain(cell: Cell) -> str:
     # Ten figures: what differs after them is the order in which a machine adds up, not a result.
     if isinstance(cell.value, float):
         return f"{cell.value:.10g}"
-    return " ".join(cell.text.split()) if cell.value is None else cell.value
+    return protected(" ".join(cell.text.split()) if cell.value is None else cell.value)
 
 
 def latex(table: Table) -> str:

@@ -81,17 +81,21 @@ def facts(known: Mapping[str, Any]) -> str:
 
 
 def fact(value: Any) -> str:
-    """A value of an option.
+    r"""A value of an option.
+
+    Names may be tuples, as those of a frame with several levels of columns are.
 
     >>> fact(None), fact("greedy"), fact(["age", "sex"]), fact({"age": {"low": 18}})
     ('none', 'greedy', 'age, sex', 'age: {"low": 18}')
+    >>> fact([("a", 1)]), fact({"ranges": {("a", 1): {"low": 18}}})
+    ("('a', 1)", 'ranges: {"(\'a\', 1)": {"low": 18}}')
     """
     if value is None:
         return "none"
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return ", ".join(value) or "none"
+    if isinstance(value, list) and all(isinstance(one, (str, tuple)) for one in value):
+        return ", ".join(map(str, value)) or "none"
     if isinstance(value, Mapping):
         return "; ".join(
             f"{name}: {fact(one) if isinstance(one, (str, list)) else _json(one)}" for name, one in value.items()
@@ -100,7 +104,16 @@ def fact(value: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json.dumps(_with_text_for_names(value), ensure_ascii=False, default=str)
+
+
+def _with_text_for_names(value: Any) -> Any:
+    """Names that are no text as text: JSON has no other keys."""
+    if isinstance(value, Mapping):
+        return {str(name): _with_text_for_names(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_with_text_for_names(one) for one in value]
+    return str(value) if isinstance(value, tuple) else value
 
 
 def folded(title: str, html: str) -> str:

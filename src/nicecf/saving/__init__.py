@@ -8,7 +8,9 @@ docs/adr/0012-saving.md.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, TypeVar
@@ -19,7 +21,7 @@ from nicecf._typing import Floats, Ints, is_number
 from nicecf.autoencoder import Autoencoder
 from nicecf.constraints import Constraints
 from nicecf.distance import Heom
-from nicecf.exceptions import FileError, OptionError, listed, plain
+from nicecf.exceptions import FileError, ModelError, OptionError, listed, plain
 from nicecf.files import checked
 from nicecf.fitted import Fitted
 from nicecf.json_values import NotHeld, from_json, to_json
@@ -28,6 +30,7 @@ from nicecf.neighbors import DonorIndex
 from nicecf.origin import described, versions
 from nicecf.privacy import Privacy
 from nicecf.profile import Profile
+from nicecf.reading import rules_of
 from nicecf.rewards import needs_plausibility
 from nicecf.saving import archive
 from nicecf.saving.archive import Damaged
@@ -35,7 +38,6 @@ from nicecf.saving.arrays import (
     Reader,
     autoencoder_from_members,
     autoencoder_to_members,
-    floats,
     index_from_members,
     index_to_members,
     npy,
@@ -43,6 +45,22 @@ from nicecf.saving.arrays import (
     privacy_to_members,
     witnesses_from_members,
     witnesses_to_members,
+)
+from nicecf.saving.checks import (
+    check_autoencoder,
+    check_distance,
+    check_index,
+    check_kinds,
+    check_outputs,
+    check_privacy,
+    check_rows,
+    check_said_of_models,
+    check_weights,
+    check_witnesses,
+    floats,
+    is_list_of,
+    whole,
+    wholes,
 )
 from nicecf.saving.columns import schema_from_json, schema_to_json, table_from_arrow, table_to_arrow
 from nicecf.saving.models import check_measured, measured, models_of, models_to_json
@@ -52,6 +70,7 @@ from nicecf.search.donors import DonorSearch
 # Options that may be functions or models: they are not saved, and asked for again.
 FUNCTIONS = ("optimize", "plausibility", "decision", "robust_to")
 _KINDS = "categorical_features"
+_FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
 
 Explainer = TypeVar("Explainer", bound=Any)
 
@@ -83,27 +102,17 @@ def load(
     """
     checked(path)
     manifest, members = archive.read(path, by=versions()["nicecf"])
-    try:
+    with _told_of(path):
+        _check_manifest(manifest)
         parts, options = _put_together(manifest, members)
-        _check_models(manifest)
         nothing = [name for name in options if name not in signature(make).parameters]
         if nothing:
             raise Damaged(f"it has the option {listed(nothing)}, which this nicecf does not know")
-    except (FileError, ImportError):
-        raise
-    except Damaged as error:
-        raise FileError(f"{path} is damaged: {error}. Save the explainer again.") from error
-    except Exception as error:  # of a file that someone made by hand: whatever can be wrong in it
-        raise FileError(
-            f"{path} is damaged: its manifest and its tables do not fit ({type(error).__name__}: {error}). Save the "
-            "explainer again."
-        ) from error
     _check_functions(path, functions, manifest["functions"], manifest["n_robust_to"])
     options |= {name: functions[name] for name in manifest["functions"]}
-    try:
+    with _told_of(path):
         nice = make(model, **options)
-    except OptionError as error:  # the functions are, so that it is an option of the file
-        raise FileError(f"{path} is damaged: it has an option that cannot be. {error}") from error
+        _check_parts(nice, parts, manifest)
     nice._keep(_fitted(nice, parts, manifest))
     named = described(nice.get_params(deep=False))
     as_given = {name: named[name] for name in ("model", *manifest["functions"])}
@@ -164,16 +173,52 @@ class _Parts:
     autoencoder: Autoencoder | None
 
 
+@contextmanager
+def _told_of(path: Any) -> Iterator[None]:
+    """What is wrong in a file as a FileError: also in one that someone made by hand, whatever can be wrong in it."""
+    try:
+        yield
+    except (FileError, ImportError):
+        raise
+    except OptionError as error:  # the functions are not looked at here, so that it is an option of the file
+        raise FileError(f"{path} is damaged: it has an option that cannot be. {error}") from error
+    except Damaged as error:
+        raise FileError(f"{path} is damaged: {error}. Save the explainer again.") from error
+    except Exception as error:
+        raise FileError(
+            f"{path} is damaged: its manifest and its tables do not fit ({type(error).__name__}: {error}). Save the "
+            "explainer again."
+        ) from error
+
+
+def _check_manifest(manifest: Mapping[str, Any]) -> None:
+    """Damaged unless as much is said as is read of it."""
+    functions, n_others = manifest["functions"], whole(manifest["n_robust_to"], "n_robust_to")
+    prints = manifest["fingerprints"]
+    is_known = is_list_of(functions, str) and set(functions) <= set(FUNCTIONS) and len(set(functions)) == len(functions)
+    if not is_known or not isinstance(prints, dict) or set(prints) != {"model", "training"}:
+        raise Damaged("its functions or fingerprints are not known")
+    if not all(isinstance(one, str) and _FINGERPRINT.fullmatch(one) for one in prints.values()):
+        raise Damaged("its fingerprints are none")
+    check_said_of_models(manifest["models"], 1 + n_others, functions)
+    described_, options = from_json(manifest["described"]), manifest["options"]
+    if not isinstance(described_, dict) or not isinstance(options, dict) or options["robust_to"] != []:
+        raise Damaged("its options are not described")
+    if set(functions) & set(options) - {"robust_to"} or (n_others > 0) != ("robust_to" in functions):
+        raise Damaged("its functions are not those of its options")
+    if len(set(from_json(manifest["models"]["classes"]))) < max(2, len(manifest["models"]["classes"])):
+        raise Damaged("what its models say is not known")
+
+
 def _put_together(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> tuple[_Parts, dict[str, Any]]:
     """What a file holds, and the options, but for functions."""
     read = Reader(members)
     schema, profile = schema_from_json(manifest["table"])
-    n_features, n_donors = len(schema.columns), manifest["index"]["n_donors"]
-    weights = None if manifest["weights"] is None else floats(manifest["weights"], n_features)
-    distance = Heom(floats(manifest["scales"], n_features), weights)
-    rules = manifest["models"]["rules"]
+    n_features, n_donors = len(schema.columns), whole(manifest["index"]["n_donors"], "n_donors")
+    weights = None if manifest["weights"] is None else floats(manifest["weights"], "weights", n_features)
+    distance = Heom(floats(manifest["scales"], "scales", n_features), weights)
     n_classes = len(manifest["models"]["classes"])
-    width = sum(n_classes + rule["by_predict"] for rule in rules)
+    width = sum(_widths(manifest))
     values = table_from_arrow(members["training.arrow"], schema, n_donors)
     of_network = manifest["autoencoder"]
     parts = _Parts(
@@ -182,7 +227,7 @@ def _put_together(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> 
         index_from_members(manifest["index"], values, distance, read),
         read("outputs", np.float64, [n_donors, width]),
         witnesses_from_members(n_features, width, read),
-        np.array(manifest["n_decided"], dtype=np.intp),
+        np.array(wholes(manifest["n_decided"], "n_decided"), dtype=np.intp),
         privacy_from_members(manifest["privacy"], n_features, read),
         None if of_network is None else autoencoder_from_members(of_network, schema.is_categorical, read),
     )
@@ -196,18 +241,55 @@ def _put_together(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> 
     return parts, options
 
 
-def _check_models(manifest: Mapping[str, Any]) -> None:
-    """Damaged unless as much is said of the models as is read of it."""
-    said, n_models = manifest["models"], 1 + manifest["n_robust_to"]
-    for name, keys in (("rules", {"cutoffs", "by_function", "by_predict"}), ("features", {"names", "n"})):
-        if [set(one) for one in said[name]] != [keys] * n_models:
-            raise Damaged(f"the {name} of its models are not known")
-    if not set(manifest["functions"]) <= set(FUNCTIONS) or set(manifest["fingerprints"]) != {"model", "training"}:
-        raise Damaged("its functions or fingerprints are not known")
-    if not isinstance(from_json(manifest["described"]), dict) or manifest["options"]["robust_to"]:
+def _widths(manifest: Mapping[str, Any]) -> list[int]:
+    """How many columns of the outputs each model has."""
+    return [len(manifest["models"]["classes"]) + rule["by_predict"] for rule in manifest["models"]["rules"]]
+
+
+def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
+    """Damaged unless one ``fit`` with these options can have learned the parts."""
+    schema, index, witnesses = parts.schema, parts.index, parts.witnesses
+    n_classes, n_rows = len(parts.n_decided), int(parts.n_decided.sum())
+    _check_described(nice, manifest)
+    check_kinds(nice.categorical_features, schema.is_categorical)
+    check_weights(index.distance.weights, nice.feature_weights, schema)
+    known = np.concatenate([index.values, witnesses.values])
+    check_rows(known, schema, "its rows")
+    check_index(index, parts.n_decided, n_classes)
+    check_witnesses(witnesses, index, parts.n_decided)
+    outputs = np.concatenate([parts.outputs, witnesses.outputs])
+    check_outputs(outputs, _widths(manifest), n_classes, "its outputs")
+    is_guarded = parts.privacy.common is not None
+    check_distance(index.distance, nice.scale, schema, parts.profile, known, n_rows, is_guarded=is_guarded)
+    if (parts.privacy.min_count, parts.privacy.digests is None) != (nice.min_count, bool(nice.share_donor)):
+        raise Damaged("its guard is not the one that its options ask for")
+    if is_guarded != (nice.min_count > 1):
+        raise Damaged("its common values are not those that its options ask for")
+    check_privacy(parts.privacy, schema, index.values, n_rows)
+    if (manifest["plausibility"] is None) != (parts.autoencoder is None and nice.plausibility is None):
+        raise Damaged("what is plausible is not said")
+    if parts.autoencoder is not None:
+        then = manifest["plausibility"]
+        check_autoencoder(parts.autoencoder, index.distance, nice.scale, schema, witnesses.values, then)
+    elif manifest["plausibility"] is not None:
+        floats(manifest["plausibility"], "plausibility", len(witnesses.values))
+    if nice.constraints is not None:  # for its errors
+        rules_of(nice.constraints, schema, witnesses.values[:1], trained=schema)
+
+
+def _check_described(nice: Any, manifest: Mapping[str, Any]) -> None:
+    """Options stand in a file twice: as they are, and in the words of records."""
+    then, now = from_json(manifest["described"]), described(nice.get_params(deep=False))
+    if set(then) != {"model", *manifest["options"], *manifest["functions"]}:
         raise Damaged("its options are not described")
-    if len(set(from_json(said["classes"]))) < 2 or not isinstance(manifest["plausibility"], (list, type(None))):
-        raise Damaged("what its models say is not known")
+    # What was given for these two is read, and is not what comes back.
+    apart = {"model", *manifest["functions"], "classes", _KINDS}
+    wrong = [name for name in then if name not in apart and then[name] != now[name]]
+    if wrong:
+        raise Damaged(f"its option {listed(wrong)} is not the one that it describes")
+    classes = from_json(manifest["models"]["classes"])
+    if nice.classes is not None and list(nice.classes) != classes:
+        raise Damaged("its option classes is not what its models say")
 
 
 def _fitted(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> Fitted:
@@ -222,7 +304,11 @@ def _fitted(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> Fitted:
         index=parts.index,
         outputs=parts.outputs,
         witnesses=parts.witnesses,
+        n_decided=parts.n_decided,
     )
+    n_groups = len(parts.n_decided) * (1 if models.jury.is_alone else 2)
+    if len(parts.index.leaves) != n_groups:
+        raise ModelError("the models or the margin are not those that the explainer was saved with. Fit again.")
     fitted = Fitted(
         schema=parts.schema,
         cost=models.cost,
@@ -239,7 +325,7 @@ def _fitted(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> Fitted:
         is_own_measure=parts.autoencoder is not None,
         **nice._choices(),
     )
-    if needs_plausibility(fitted.reward) and fitted.measure_error is None:
+    if (fitted.thorough or needs_plausibility(fitted.reward)) and fitted.measure_error is None:
         raise OptionError(
             "optimize is a reward that reads the error of hybrids, but the explainer was saved with one that does not. "
             "Pass the same function, or fit again."

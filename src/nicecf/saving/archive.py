@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nicecf.exceptions import FileError, listed
-from nicecf.files import reason, writing
+from nicecf.files import link_to_nothing, reason, writing
 
 FORMAT = "nicecf explainer"
 VERSION = 1
@@ -82,7 +82,7 @@ def _opened(path: str | os.PathLike[str], held: bytes, by: str) -> tuple[dict[st
                 raise FileError(f"{path} is no saved explainer: {entry.filename!r} is compressed.")
         if MANIFEST not in entries:
             raise FileError(f"{path} is no saved explainer: the zip has no {MANIFEST}.")
-        manifest = json.loads(zipped.read(MANIFEST))
+        manifest = json.loads(zipped.read(MANIFEST), parse_constant=_refuse)
         _check_format(path, manifest, by)
         about = manifest.pop("members")
         missing, added = sorted(set(about) - set(entries)), sorted(set(entries) - {MANIFEST, *about})
@@ -96,6 +96,10 @@ def _opened(path: str | os.PathLike[str], held: bytes, by: str) -> tuple[dict[st
                 raise FileError(f"{path} is damaged: {name!r} is not what was saved. Save the explainer again.")
             members[name] = member
     return manifest, members
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"its {MANIFEST} holds {constant}, which is not JSON")
 
 
 def _check_format(path: str | os.PathLike[str], manifest: Any, by: str) -> None:
@@ -118,6 +122,8 @@ def _held(path: str | os.PathLike[str]) -> bytes:
     except IsADirectoryError:
         raise FileError(f"{path} is a folder; pass a file that nice.save(path) wrote.") from None
     except FileNotFoundError:
+        if link := link_to_nothing(os.fspath(path)):
+            raise FileError(f"{path} cannot be read: {link}. Mend the link, or give another path.") from None
         raise FileError(f"{path} is not there. Pass a file that nice.save(path) wrote.") from None
     except (OSError, ValueError) as error:
         why = reason(error) if isinstance(error, OSError) else str(error)

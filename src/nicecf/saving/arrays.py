@@ -15,6 +15,7 @@ from nicecf.method import Witnesses
 from nicecf.neighbors import DonorIndex
 from nicecf.privacy import Privacy
 from nicecf.saving.archive import Damaged
+from nicecf.saving.checks import floats, keys, sequence, switch, whole, wholes
 
 Members = dict[str, bytes]
 
@@ -62,7 +63,8 @@ def index_to_members(index: DonorIndex) -> tuple[dict[str, Any], Members]:
 
 def index_from_members(said: Mapping[str, Any], values: Floats, distance: Heom, read: Reader) -> DonorIndex:
     """The index with the same leaves."""
-    n_starts, n_donors = said["n_starts"], said["n_donors"]
+    keys(said, ("n_donors", "n_starts"), "its index")
+    n_starts, n_donors = wholes(said["n_starts"], "n_starts", least=1), whole(said["n_donors"], "n_donors")
     positions: Ints = read("positions", np.int64, [n_donors])
     starts: Ints = read("leaf_starts", np.int64, [sum(n_starts)])
     of_groups = np.split(starts, np.cumsum(n_starts)[:-1])
@@ -102,15 +104,17 @@ def privacy_to_members(privacy: Privacy) -> tuple[dict[str, Any], Members]:
 
 def privacy_from_members(said: Mapping[str, Any], n_features: int, read: Reader) -> Privacy:
     """The guard again."""
+    keys(said, ("min_count", "n_common", "has_digests"), "its guard")
     common, digests = None, None
     if said["n_common"] is not None:
-        values = read("common_values", np.float64, [sum(said["n_common"])])
-        common = tuple(np.split(values, np.cumsum(said["n_common"])[:-1]))
+        n_common = wholes(said["n_common"], "n_common")
+        values = read("common_values", np.float64, [sum(n_common)])
+        common = tuple(np.split(values, np.cumsum(n_common)[:-1]))
         if len(common) != n_features:
             raise Damaged("its common values are not those of its columns")
-    if said["has_digests"]:
+    if switch(said["has_digests"], "has_digests"):
         digests = read("row_digests", np.uint64, [None])
-    return Privacy(said["min_count"], common, digests)
+    return Privacy(whole(said["min_count"], "min_count", least=1), common, digests)
 
 
 def autoencoder_to_members(autoencoder: Any) -> tuple[dict[str, Any] | None, Members]:
@@ -134,29 +138,23 @@ def autoencoder_to_members(autoencoder: Any) -> tuple[dict[str, Any] | None, Mem
 
 def autoencoder_from_members(said: Mapping[str, Any], is_categorical: Any, read: Reader) -> Autoencoder:
     """The network as it was trained."""
+    keys(said, ("n_layers", "levels", "low", "high", "has_missing"), "its autoencoder")
+    n_features = len(is_categorical)
+    has_missing = [switch(one, "has_missing") for one in sequence(said["has_missing"], "has_missing", n_features)]
     inputs = Inputs(
         is_categorical,
-        tuple(np.array(levels, dtype=np.float64) for levels in said["levels"]),
-        floats(said["low"], len(is_categorical)),
-        floats(said["high"], len(is_categorical)),
-        np.array(said["has_missing"], dtype=bool),
+        tuple(floats(levels, "levels") for levels in sequence(said["levels"], "levels", n_features)),
+        floats(said["low"], "low", n_features),
+        floats(said["high"], "high", n_features),
+        np.array(has_missing, dtype=bool),
     )
-    if not len(inputs.levels) == len(inputs.has_missing) == len(is_categorical):
-        raise Damaged("its autoencoder is not one for its columns")
-    width = inputs(np.zeros((1, len(is_categorical)))).shape[1]
-    weights, biases, n_inputs = [], [], width
-    for layer in range(said["n_layers"]):
+    width = sum(len(levels) if of else 1 for levels, of in zip(inputs.levels, is_categorical, strict=True))
+    weights, biases, n_inputs = [], [], width + sum(has_missing)
+    width = n_inputs
+    for layer in range(whole(said["n_layers"], "n_layers", least=1)):
         weights.append(read(f"autoencoder_weights_{layer}", np.float64, [n_inputs, None]))
         n_inputs = weights[-1].shape[1]
         biases.append(read(f"autoencoder_biases_{layer}", np.float64, [n_inputs]))
     if n_inputs != width or not weights:
         raise Damaged("its autoencoder does not end where it began")
     return Autoencoder(inputs, tuple(weights), tuple(biases))
-
-
-def floats(numbers: Sequence[float], length: int) -> Floats:
-    """Numbers of the manifest."""
-    array = np.array(numbers, dtype=np.float64)
-    if array.shape != (length,):
-        raise Damaged(f"{array.size} numbers are where {length} should be")
-    return array

@@ -12,6 +12,7 @@ from nicecf.exceptions import FileError, NicecfError, plain
 from nicecf.json_values import NotHeld, from_json, to_json
 from nicecf.profile import ColumnProfile, Profile
 from nicecf.saving.archive import Damaged
+from nicecf.saving.checks import check_column, check_profile, floats, keys, sequence, switch, whole, wholes
 from nicecf.saving.dtypes import (
     CONTAINERS,
     arrow,
@@ -22,6 +23,7 @@ from nicecf.saving.dtypes import (
     prototype_to_json,
 )
 from nicecf.schema import Column, Schema
+from nicecf.tablefiles.arrow import extension_in
 
 
 def schema_to_json(schema: Schema, profile: Profile) -> dict[str, Any]:
@@ -42,30 +44,60 @@ def schema_to_json(schema: Schema, profile: Profile) -> dict[str, Any]:
 
 def schema_from_json(said: dict[str, Any]) -> tuple[Schema, Profile]:
     """The columns as they were."""
+    keys(said, ("container", "header", "columns", "profile_rows"), "its table")
     kind = said["container"]
     container = CONTAINERS[kind]()
     columns, profiles = [], []
-    for one in said["columns"]:
-        levels = tuple(from_json(one["levels"]))
-        prototype = prototype_from_json(one["dtype"], levels, kind)
-        column = Column(from_json(one["name"]), False, prototype)
-        if one["kind"] == "category":
-            column = Column(
-                column.name,
-                True,
-                prototype,
-                levels,
-                from_json(one["missing"]),
-                bool(one["has_missing"]),
-                {level: code for code, level in enumerate(levels)},
-                container.native_levels(levels, prototype),
-            )
+    for one in sequence(said["columns"], "columns"):
+        column = _column_from_json(one, container, kind)
         columns.append(column)
-        of = one["profile"]
-        edges, counts = np.array(of["edges"], dtype=np.float64), np.array(of["counts"], dtype=np.intp)
-        profiles.append(ColumnProfile(of["decimals"], of["is_exact"], edges, counts, of["n_missing"]))
-    schema = Schema(container, tuple(columns), header_from_json(said["header"], columns, kind))
-    return schema, Profile(tuple(profiles), said["profile_rows"])
+        profiles.append(_profile_from_json(one["profile"], column))
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names) or (kind == "numpy" and names != [f"x{at}" for at in range(len(names))]):
+        raise Damaged("its columns have no names of their own")
+    empty = header_from_json(said["header"], columns, kind)
+    if kind != "numpy" and list(empty.columns) != names:
+        raise Damaged("its columns have other names than its header")
+    return Schema(container, tuple(columns), empty), Profile(
+        tuple(profiles), whole(said["profile_rows"], "rows", least=1)
+    )
+
+
+def _column_from_json(said: Any, container: Any, kind: str) -> Column:
+    keys(said, ("name", "kind", "dtype", "levels", "missing", "has_missing", "profile"), "a column")
+    levels = tuple(from_json(sequence(said["levels"], "levels")))
+    prototype = prototype_from_json(said["dtype"], levels, kind)
+    has_missing, missing = switch(said["has_missing"], "has_missing"), from_json(said["missing"])
+    if said["kind"] not in ("category", "number"):
+        raise Damaged(f"a column is of the kind {said['kind']!r}")
+    if said["kind"] == "number":
+        if levels or has_missing or not (isinstance(missing, float) and np.isnan(missing)):
+            raise Damaged("a column of numbers has categories")
+        return Column(from_json(said["name"]), False, prototype)
+    column = Column(
+        from_json(said["name"]),
+        True,
+        prototype,
+        levels,
+        missing,
+        has_missing,
+        container.native_levels(levels, prototype),
+    )
+    check_column(column)
+    return column
+
+
+def _profile_from_json(said: Any, column: Column) -> ColumnProfile:
+    keys(said, ("decimals", "is_exact", "edges", "counts", "n_missing"), "a histogram")
+    profile = ColumnProfile(
+        whole(said["decimals"], "decimals"),
+        switch(said["is_exact"], "is_exact"),
+        floats(said["edges"], "edges"),
+        np.array(wholes(said["counts"], "counts"), dtype=np.intp),
+        whole(said["n_missing"], "n_missing"),
+    )
+    check_profile(profile, column)
+    return profile
 
 
 def _column_to_json(column: Column, profile: ColumnProfile, kind: str) -> dict[str, Any]:
@@ -148,6 +180,9 @@ def table_from_arrow(held: bytes, schema: Schema, n_rows: int) -> Floats:
     pa, forms = arrow(), _forms(schema)
     with arrow(".ipc").open_file(pa.BufferReader(held)) as reader:
         expected = pa.schema([(form.name, form.type) for form in forms])
+        found = extension_in(reader.schema)
+        if found is not None:
+            raise Damaged(f"column {found[0]!r} of its table is of the extension type {found[1]!r}")
         if not reader.schema.equals(expected):
             raise Damaged("its table does not have the columns that its manifest names")
         if reader.num_record_batches != 1:
@@ -196,7 +231,10 @@ class _Form:
         pa = arrow()
         if not self.is_categorical:
             numbers = cells.cast(pa.int8()) if pa.types.is_boolean(self.type) else cells
-            return numbers.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            values: Floats = numbers.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            if np.count_nonzero(np.isnan(values)) != cells.null_count:
+                raise Damaged(f"the column {self.name!r} of its table holds NaN, where a missing number is null")
+            return values
         if pa.types.is_dictionary(self.type):
             if not cells.dictionary.equals(self.levels):
                 raise Damaged(f"the column {self.name!r} of its table has other categories than its manifest names")
@@ -236,7 +274,8 @@ def _form_of_categories(name: str, column: Column) -> _Form:
     dtype = np.dtype(np.int8 if n_levels < 2**7 else np.int16 if n_levels < 2**15 else np.int32)
     kinds = {type(level) for level in levels}
     for kind, of_arrow in ((bool, pa.bool_()), (int, pa.int64()), (float, pa.float64())):
-        if kinds == {kind} and (kind is not int or all(-(2**63) <= level < 2**63 for level in levels)):
+        is_one_each = len(set(levels)) == n_levels  # not so of 0.0 and -0.0
+        if kinds == {kind} and is_one_each and (kind is not int or all(-(2**63) <= one < 2**63 for one in levels)):
             return _Form(name, of_arrow, True, pa.array(levels, of_arrow), dtype)
     try:
         texts = pa.array([str(level) for level in levels], pa.string())

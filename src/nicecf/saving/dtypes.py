@@ -14,6 +14,7 @@ from nicecf._typing import Cells, Table
 from nicecf.exceptions import FileError
 from nicecf.json_values import from_json, to_json
 from nicecf.schema import Column, Schema
+from nicecf.tablefiles.arrow import extension_in
 from nicecf.tables import Container
 from nicecf.tables.numpy_arrays import NumpyArrays
 from nicecf.tables.pandas_frames import PandasFrames
@@ -26,6 +27,9 @@ _POLARS = {
     *("Int8", "Int16", "Int32", "Int64", "Int128", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64"),
     *("Boolean", "String", "Categorical", "Null"),
 }
+
+# In bytes: of the texts of an array, which all have room for the longest.
+_LONGEST_TEXT = 2**24
 
 
 def arrow(part: str = "") -> Any:
@@ -44,9 +48,9 @@ def prototype_from_json(said: Any, levels: Sequence[Any], container: str) -> Cel
     """The stand-in again; ``levels`` are the categories of a pandas column of that dtype."""
     if container == "polars":
         pl = _polars()
-        return pl.Series([float("nan")] if said["marks_nan"] else [], dtype=_polars_from_json(said["dtype"]))
+        return pl.Series([float("nan")] if said["marks_nan"] is True else [], dtype=_polars_from_json(said["dtype"]))
     if container == "numpy":
-        return np.empty(0, dtype=np.dtype(said))
+        return np.empty(0, dtype=_numpy_from_json(said))
     return pd.Series([], dtype=_pandas_from_json(said, levels))
 
 
@@ -75,7 +79,7 @@ def header_from_json(said: Any, columns: Sequence[Column], container: str) -> Ta
     if container == "polars":
         return _polars().DataFrame([one.prototype.clear().alias(one.name) for one in columns])
     if container == "numpy":
-        return np.empty((0, len(columns)), dtype=np.dtype(said))
+        return np.empty((0, len(columns)), dtype=_numpy_from_json(said))
     names, of_names = [one.name for one in columns], from_json(said["name"])
     index: pd.Index[Any]
     if said["index"] == "multi":
@@ -109,13 +113,14 @@ def _pandas_to_json(dtype: Any) -> Any:
 
 def _pandas_from_json(said: Any, levels: Sequence[Any]) -> Any:
     if isinstance(said, str):
-        return pd.api.types.pandas_dtype(said)
+        return _known(pd.api.types.pandas_dtype(said))
     if "category" in said:
         categories = pd.Index(list(levels), dtype=_pandas_from_json(said["category"], ()))
+        if type(said["ordered"]) is not bool:
+            raise ValueError("whether categories are ordered is not said")
         return pd.CategoricalDtype(categories, ordered=said["ordered"])
     if "arrow" in said:
-        held = arrow().py_buffer(b64decode(said["schema"]))
-        return pd.ArrowDtype(arrow(".ipc").read_schema(held)[0].type)
+        return pd.ArrowDtype(_arrow_from_json(said))
     if said["missing"] == "NA":
         return pd.StringDtype(said["string"])
     try:
@@ -126,6 +131,34 @@ def _pandas_from_json(said: Any, levels: Sequence[Any]) -> Any:
         raise FileError(
             f"the explainer has text of the dtype str, which pandas {pd.__version__} does not know; upgrade pandas."
         ) from None
+
+
+def _arrow_from_json(said: Any) -> Any:
+    schema = arrow(".ipc").read_schema(arrow().py_buffer(b64decode(said["schema"], validate=True)))
+    found = extension_in(schema)
+    if found is not None or len(schema) != 1 or str(schema[0].type) != said["arrow"]:
+        raise ValueError(f"a column is of the extension type {found[1]!r}" if found else "a dtype is not what it says")
+    return schema[0].type
+
+
+def _known(dtype: Any) -> Any:
+    """The dtype, if it is one of numbers, booleans or objects; a dtype of other things can be as large as it likes."""
+    plain = dtype.subtype if isinstance(dtype, (pd.SparseDtype, pd.IntervalDtype)) else dtype
+    kind = getattr(plain, "kind", "")
+    is_masked = not isinstance(plain, np.dtype) and hasattr(plain, "numpy_dtype") and kind in tuple("biuf")
+    if not (is_masked or (isinstance(plain, np.dtype) and kind in "biufO" and plain.itemsize <= 8)):
+        raise ValueError(f"{dtype} is no dtype of numbers, text or booleans")
+    return dtype
+
+
+def _numpy_from_json(said: Any) -> np.dtype[Any]:
+    if not isinstance(said, str):
+        raise ValueError("a dtype has no name")
+    dtype = np.dtype(said)
+    if dtype.kind == "T" or (dtype.kind in "US" and dtype.itemsize <= _LONGEST_TEXT):
+        return dtype
+    known: np.dtype[Any] = _known(dtype)
+    return known
 
 
 def _numpy_to_json(dtype: np.dtype[Any]) -> str:
@@ -149,7 +182,22 @@ def _polars_from_json(said: Any) -> Any:
         if said not in _POLARS:
             raise ValueError(f"{said!r} is no dtype of numbers, text or booleans")
         return getattr(pl, said)
-    return pl.Enum(said["enum"]) if "enum" in said else pl.Decimal(*said["decimal"])
+    # What polars cannot make of this, it may answer by a panic, which is no Exception.
+    if "enum" in said:
+        names = said["enum"]
+        if (
+            not isinstance(names, list)
+            or not all(isinstance(one, str) for one in names)
+            or len(set(names)) < len(names)
+        ):
+            raise ValueError("the categories of an Enum are distinct texts")
+        return pl.Enum(names)
+    precision, scale = said["decimal"]
+    if not (type(scale) is int and (precision is None or type(precision) is int)):
+        raise ValueError("the digits of a Decimal are not said")
+    if not 0 <= scale <= (38 if precision is None else precision) <= 38:
+        raise ValueError("a Decimal has no such digits")
+    return pl.Decimal(precision, scale)
 
 
 def _polars() -> Any:

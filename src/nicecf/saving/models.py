@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nicecf._typing import Floats, Objects
+from nicecf._typing import Floats, Ints, Objects
 from nicecf.autoencoder import error_by
 from nicecf.classifier import CELLS_PER_CALL, Classifier
 from nicecf.decision import Juror, Jury, Rule, juror_of
@@ -40,15 +40,16 @@ def models_to_json(models: Sequence[Any], fitted: Fitted) -> dict[str, Any]:
 
 
 def measured(fitted: Fitted) -> list[float] | None:
-    """What a plausibility of the user's says of the witnesses: to know it again by."""
-    if fitted.measure_error is None or fitted.is_own_measure:
+    """What the measure of plausibility says of the witnesses: to know it again by."""
+    if fitted.measure_error is None:
         return None
-    return error_by(fitted.measure_error, fitted.schema)(fitted.witnesses.values).tolist()
+    measure = fitted.measure_error if fitted.is_own_measure else error_by(fitted.measure_error, fitted.schema)
+    return measure(fitted.witnesses.values).tolist()
 
 
 def check_measured(fitted: Fitted, then: Sequence[float] | None) -> None:
     """ModelError unless the plausibility that was given says the same."""
-    now = measured(fitted)
+    now = None if fitted.is_own_measure else measured(fitted)
     if now is None:
         return
     if then is None or len(then) != len(now) or not np.allclose(now, then, rtol=_SAME_MEASURE, atol=1e-9):
@@ -80,6 +81,7 @@ def models_of(
     index: DonorIndex,
     outputs: Floats,
     witnesses: Witnesses,
+    n_decided: Ints,
 ) -> Models:
     """Ask the models about some of the stored rows; ModelError if they are not those that the explainer was saved with.
 
@@ -99,8 +101,9 @@ def models_of(
     start = perf_counter()
     answers = jury.outputs(table, len(asked.values))
     seconds = perf_counter() - start
-    asked.check(answers, jury.classes)
+    asked.check(answers, jury)
     _check_decisions(jury, index, outputs)
+    _check_witnesses(jury, witnesses, n_decided)
     training = Training(
         schema,
         jury,
@@ -175,6 +178,15 @@ def _check_decisions(jury: Jury, index: DonorIndex, outputs: Floats) -> None:
         raise ModelError(
             f"decision is not what the explainer was saved with: of {len(group)} training rows it decides {n_differ} "
             "otherwise. Pass the same function, or fit again."
+        )
+
+
+def _check_witnesses(jury: Jury, witnesses: Witnesses, n_decided: Ints) -> None:
+    """One of each class that was decided on, in the order of the classes."""
+    if not np.array_equal(jury.decide(witnesses.outputs), np.flatnonzero(n_decided)):
+        raise ModelError(
+            "decision is not what the explainer was saved with: of the first training rows of each class it decides "
+            "some otherwise. Pass the same function, or fit again."
         )
 
 

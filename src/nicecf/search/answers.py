@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from nicecf._typing import Bools, Floats, Ints, Objects
-from nicecf.search.greedy import Walks
+from nicecf.search.greedy import Walks, jump
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +95,25 @@ def joined(parts: list[tuple[Ints, Answers]], n_rows: int) -> Answers:
     return Answers(points.take(order), _concatenated(walks).take(order), notes, front, beyond)
 
 
+def no_answers(rows: Floats, outputs: Floats) -> Answers:
+    """None for any of some rows."""
+    walks = jump(rows[:0], rows[:0], outputs[:0])
+    nothing = np.empty(0, dtype=np.intp)
+    return Answers(Points(nothing, nothing, rows[:0], outputs[:0]), walks, np.full(len(rows), None, dtype=object))
+
+
+def by_row(parts: list[Points]) -> Points:
+    """Points of some parts, as one, ordered by row."""
+    points = _concatenated(parts)
+    return points.take(np.argsort(points.row, kind="stable"))
+
+
 def _joined_points(parts: list[tuple[Ints, Points | None]]) -> Points | None:
     """Points of some lines each, as one, ordered by row."""
     given = [replace(points, row=lines[points.row]) for lines, points in parts if points is not None]
     if not given:
         return None
-    points = _concatenated(given)
-    return points.take(np.argsort(points.row, kind="stable"))
+    return by_row(given)
 
 
 T = TypeVar("T", Points, Walks)

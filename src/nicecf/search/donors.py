@@ -1,11 +1,13 @@
 """Which donor each row walks to: the nearest one that counts, as the row may take it.
 
-Without rules a donor counts because the model put it into its class at ``fit``, and nothing is asked. With rules, a row
-sees a donor through them: what it may not take is its own. Such a view is a new row, and the model is asked about it.
+A donor is known by what the model said of it at ``fit``. With rules, a row sees a donor through them: what it may not
+take is its own. Such a view is a new row, and the model is asked about it. It is asked about the donor that a row takes
+as well: a model that has changed since ``fit`` is found out, whatever else it says.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -16,7 +18,7 @@ from nicecf.classifier import CELLS_PER_CALL
 from nicecf.decision import Jury
 from nicecf.neighbors import DonorIndex
 from nicecf.rules import Rules
-from nicecf.schema import differs
+from nicecf.schema import differs, with_own_cells
 from nicecf.scorer import OutOfTime, Scorer
 from nicecf.search.groups import Groups
 from nicecf.search.lookahead import hybrids_ahead
@@ -24,6 +26,7 @@ from nicecf.search.lookahead import hybrids_ahead
 # Donors that are tried together for all rows, one after the other; then all others, row by row, in growing parts.
 _TRIED_TOGETHER = (1, 32)
 _FIRST_PART = 64
+_FEW = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,16 +92,31 @@ class DonorSearch:
         more = len(self.index.leaves) - wanted.shape[1]
         return np.concatenate([wanted, np.zeros((len(wanted), more), dtype=bool)], axis=1)
 
-    def nearest(self, seekers: Seekers, score: Scorer, *, is_limited: bool = False, most: int | None = None) -> Donors:
+    def nearest(
+        self,
+        seekers: Seekers,
+        score: Scorer,
+        *,
+        is_limited: bool = False,
+        most: int | None = None,
+        first: Ints | None = None,
+        is_refused: Callable[[Floats], Bools] | None = None,
+    ) -> Donors:
         """The nearest donor that is accepted as each row may take it; in the end, all training rows are tried.
 
         Those in a wanted class come first, then all others: put through the rules, they may be accepted too.
         ``is_limited``: only donors that keep to the largest number of changes. ``most``: try no more than so many.
+        ``first``: the places of donors to try before all others, -1 for none. ``is_refused``: rows that may not be
+        taken, though they are accepted.
         """
-        search = _Search(self, seekers, score, is_limited)
+        search = _Search(self, seekers, score, is_limited, is_refused)
         with suppress(OutOfTime):
-            search.run(most)
+            search.run(most, first)
         return Donors(search.place, search.values, search.reached)
+
+    def check_unchanged(self, places: Ints, outputs: Floats) -> None:
+        """Raise ModelError if a model says something else of some donors, by their places, than it did at ``fit``."""
+        self.jury.check_unchanged(self.outputs[places], outputs, self.index.positions[places])
 
     def places(self, groups: Bools) -> Ints:
         """The places of all donors of some groups."""
@@ -113,19 +131,29 @@ class DonorSearch:
 class _Search:
     """The search of some rows for their nearest accepted donors."""
 
-    def __init__(self, donors: DonorSearch, seekers: Seekers, score: Scorer, is_limited: bool) -> None:
+    def __init__(
+        self,
+        donors: DonorSearch,
+        seekers: Seekers,
+        score: Scorer,
+        is_limited: bool,
+        is_refused: Callable[[Floats], Bools] | None,
+    ) -> None:
         self._donors = donors
         self._rows = rows = seekers.rows
         self._wanted = seekers.wanted
         self._rules = seekers.rules
         self._score = score
+        self._is_refused = is_refused
         self._most_changes = seekers.most_changes if is_limited else rows.shape[1]
         self.place = np.full(len(rows), -1, dtype=np.intp)
         self.values = rows.copy()
         self.reached = np.full((len(rows), donors.jury.width), np.nan)
 
-    def run(self, most: int | None) -> None:
+    def run(self, most: int | None, first: Ints | None) -> None:
         index, rules = self._donors.index, self._rules
+        if first is not None:
+            self._offer(np.flatnonzero(first >= 0), first[first >= 0])
         in_target = self._donors.in_target(self._wanted)
         for k in _TRIED_TOGETHER:
             left = np.flatnonzero(self.place < 0)
@@ -138,7 +166,7 @@ class _Search:
             lines = np.repeat(left, places.shape[1])
             self._offer(lines[places.ravel() >= 0], places.ravel()[places.ravel() >= 0])
             if rules is None:
-                break  # the nearest donor is accepted as it is, unless there is none
+                break  # the nearest donor is accepted as it is, unless there is none: then all are tried
         left = np.flatnonzero(self.place < 0)
         block = max(1, CELLS_PER_CALL // max(1, len(index.values)))
         for at in range(0, len(left), block):
@@ -183,21 +211,36 @@ class _Search:
 
     def _offer(self, lines: Ints, places: Ints) -> None:
         """Take, for each row, the first of some donors that is accepted; those of one row are next to each other."""
-        donors, rules = self._donors, self._rules
+        donors, rules, rows = self._donors, self._rules, self._rows[lines]
         as_they_are = donors.index.values[places]
-        values = as_they_are if rules is None else rules.project(lines, as_they_are)
+        values, is_new = with_own_cells(rows, as_they_are if rules is None else rules.project(lines, as_they_are))
         outputs = donors.outputs[places]
-        is_open = np.ones(len(places), dtype=bool)
+        changes = differs(rows, values).sum(axis=1)
+        is_open = (changes > 0) & (changes <= self._most_changes)
+        if self._is_refused is not None:
+            is_open &= ~self._is_refused(values)
         if rules is not None:
-            changes = differs(self._rows[lines], values).sum(axis=1)
-            is_open = (changes > 0) & (changes <= self._most_changes)
-            is_new = is_open & differs(values, as_they_are).any(axis=1)
-            if is_new.any():
-                outputs[is_new] = self._score(values[is_new])
+            is_new |= differs(values, as_they_are).any(axis=1)
+        is_new &= is_open
+        # Without rules every row has a donor, also when time is short.
+        score = self._score.in_any_case if rules is None else self._score
+        if is_new.any():
+            outputs[is_new] = score(values[is_new])
         is_accepted = is_open & donors.jury.accepts(outputs, self._wanted[lines])
-        at = np.flatnonzero(is_accepted)
-        line, first = np.unique(lines[at], return_index=True)
-        chosen = at[first]
+        is_asked = is_new
+        # Ends: every turn asks about a donor that was not asked about before.
+        while True:
+            at = np.flatnonzero(is_accepted)
+            line, first = np.unique(lines[at], return_index=True)
+            chosen = at[first]
+            unknown = chosen[~is_asked[chosen]]
+            if not len(unknown):
+                break
+            outputs[unknown] = score(values[unknown])
+            donors.check_unchanged(places[unknown], outputs[unknown])
+            is_asked[unknown] = True
+            # At a cut-off, the last digit can be another decision: then the next donor is taken.
+            is_accepted[unknown] = donors.jury.accepts(outputs[unknown], self._wanted[lines[unknown]])
         self.place[line] = places[chosen]
         self.values[line] = values[chosen]
         self.reached[line] = outputs[chosen]
@@ -206,22 +249,26 @@ class _Search:
 class DonorChoice:
     """The donors of the rows of one ``explain`` call.
 
-    ``budget`` is how many rows may ride along in the first model call. If it covers the rows, hybrids towards all
-    donors that a row can turn out to have are scored together with the row itself.
+    ``budget`` is how many rows may ride along in the first model call. If it covers the rows, all donors that a row can
+    turn out to have are scored together with the row itself and, if the search ``has_hybrids``, hybrids towards them.
     """
 
-    def __init__(self, donors: DonorSearch, *, budget: int) -> None:
+    def __init__(self, donors: DonorSearch, *, budget: int, has_hybrids: bool) -> None:
         self._donors = donors
         self._budget = budget
+        self._has_hybrids = has_hybrids
         self._guess: tuple[Ints, Ints] | None = None
 
     def look_ahead(self, rows: Floats, targets: Bools, rules: Rules | None) -> Floats:
-        """Hybrids that may be wanted, before the classes of the rows are known; ``targets`` as named, or none.
+        """Donors and hybrids that may be wanted, before the classes of the rows are known.
+
+        ``targets``: the classes named for each row, or none.
 
         The donor is the nearest one in a named target. Without one it is the nearest of all, or, should the row be of
         that donor's class, the nearest of another class: there is no third possibility, but for rules that block it.
         """
-        if 2 * len(rows) > self._budget:
+        # Of many rows, a second donor costs more than a call: that is worth it for the hybrids alone.
+        if 2 * len(rows) > self._budget or (len(rows) > _FEW and not self._has_hybrids):
             return rows[:0]
         index = self._donors.index
         is_named = np.asarray(targets.any(axis=1))
@@ -233,12 +280,15 @@ class DonorChoice:
         self._guess = first, second
         row, donor = np.tile(np.arange(len(rows)), 2), np.concatenate(self._guess)
         row, donor = row[donor >= 0], donor[donor >= 0]
-        starts, ends = rows[row], index.values[donor]
-        if rules is None:
-            return hybrids_ahead(starts, ends, differs(starts, ends), budget=self._budget)
-        groups, ends = Groups(rules.groups), rules.project(row, ends)
+        starts = rows[row]
+        groups = Groups(() if rules is None else rules.groups)
+        ends, _ = with_own_cells(
+            starts, index.values[donor] if rules is None else rules.project(row, index.values[donor])
+        )
+        if not self._has_hybrids:
+            return ends
         left = groups.first(differs(starts, ends))
-        hybrids = hybrids_ahead(starts, ends, left, budget=self._budget - len(ends), groups=groups)
+        hybrids = hybrids_ahead(starts, ends, left, budget=self._budget, groups=groups)
         return np.concatenate([ends, hybrids])
 
     def settle(self, seekers: Seekers, is_asked: Bools, score: Scorer) -> Donors:
@@ -246,15 +296,12 @@ class DonorChoice:
         n_rows = len(seekers.rows)
         place = np.full(n_rows, -1, dtype=np.intp)
         values, outputs = seekers.rows.copy(), np.full((n_rows, self._donors.jury.width), np.nan)
+        asking, likely = np.flatnonzero(is_asked), None
         if seekers.rules is None and self._guess is not None:
             first, second = self._guess
             is_first = seekers.wanted[np.arange(n_rows), self._donors.index.group(first)]
-            place = np.where(is_asked, np.where(is_first, first, second), place)
-            is_known = place >= 0
-            values[is_known] = self._donors.index.values[place[is_known]]
-            outputs[is_known] = self._donors.outputs[place[is_known]]
-        left = np.flatnonzero(is_asked & (place < 0))
-        if len(left):
-            found = self._donors.nearest(seekers.take(left), score)
-            place[left], values[left], outputs[left] = found.place, found.values, found.outputs
+            likely = np.where(is_first, first, second)[asking]
+        if len(asking):
+            found = self._donors.nearest(seekers.take(asking), score, first=likely)
+            place[asking], values[asking], outputs[asking] = found.place, found.values, found.outputs
         return Donors(place, values, outputs)

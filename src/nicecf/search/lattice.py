@@ -177,10 +177,10 @@ class Lattices:
 def _keys(donors: Floats) -> Keys:
     """A number of 64 bits for each cell; the key of a hybrid is their sum over its swapped features.
 
-    Cells of one column have equal keys if their values are equal. (That two of the hybrids of a row get one key, so
+    Cells of one column have equal keys if their bits are equal. (That two of the hybrids of a row get one key, so
     that one of them is overlooked, is less likely than one in 10**12.)
     """
-    bits: Any = (donors + 0.0).view(np.uint64)  # adding zero turns -0.0 into 0.0
+    bits: Any = np.ascontiguousarray(donors).view(np.uint64)
     columns = np.arange(1, donors.shape[1] + 1, dtype=np.uint64)
     with np.errstate(over="ignore"):  # the last steps of splitmix64, which count on overflow
         x = bits + columns * np.uint64(0x9E3779B97F4A7C15)

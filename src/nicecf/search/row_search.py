@@ -45,11 +45,12 @@ class RowSearch:
     """The thorough search for one row.
 
     ``found`` are the valid hybrids worth keeping. They only get better, and the search can be stopped at any time:
-    to begin with they are ``start``, known to be valid, whose errors must be measured first. With ``alternatives``, a
-    second search follows, for hybrids that change unlike features: then these are ``found``. ``is_exhaustive`` if there
-    are not too many hybrids to look at every one; for ``n_large`` donors there are. ``is_refused``: rows that may not
-    be found, though they are valid. ``only_sparsest``: of all that is found, nobody asks for more than the best by
-    sparsity; it is the same one, for fewer questions.
+    to begin with they are of ``start``, whose errors must be measured first. The first ``n_asked`` of those are known
+    to be valid; the others, donors, were so at ``fit``, and ``check`` compares what the model says of them now with
+    that. With ``alternatives``, a second search follows, for hybrids that change unlike features: then these are
+    ``found``. ``is_exhaustive`` if there are not too many hybrids to look at every one; for ``n_large`` donors there
+    are. ``is_refused``: rows that may not be found, though they are valid. ``only_sparsest``: of all that is found,
+    nobody asks for more than the best by sparsity; it is the same one, for fewer questions.
     """
 
     def __init__(
@@ -62,11 +63,17 @@ class RowSearch:
         jury: Jury,
         is_refused: Callable[[Floats], Bools] | None = None,
         *,
+        n_asked: int,
+        check: Callable[[Hybrids, Floats], None],
         alternatives: bool = False,
         only_sparsest: bool = False,
     ) -> None:
         self.lattices = lattices
-        self.start = self.found = start
+        self.start = start
+        self.found = start.take(slice(0, n_asked))
+        self._n_known = n_asked
+        self._recorded = start.take(slice(n_asked, None))
+        self._check = check
         self.is_measured = self.is_done = False
         sizes = 2.0 ** np.minimum(lattices.sizes, 60)
         self._is_whole = np.cumsum(sizes) <= WHOLE_LATTICES
@@ -111,10 +118,15 @@ class RowSearch:
         self._seen = set(self.start.keys.tolist())
         self._n_asked = 0
         self._not_valid = []
-        self._keep(self.start)
+        self._keep(self.start.take(slice(0, self._n_known)))
+        recorded = self.start.take(slice(self._n_known, None))
+        recorded = recorded.take(~self._front.beats(self.found, recorded))
+        self._recorded = recorded.take(self._front.of(recorded))
 
     def _search(self, hybrids: Hybrids) -> Search:
         yield from self._enumerate(hybrids)
+        if len(self._recorded):
+            yield from self._ask(self.start.take(slice(0, 0)))
         if not self.is_exhaustive and not self._has_sparsest:
             yield from self._beam()
             yield from self._look_around()
@@ -207,10 +219,16 @@ class RowSearch:
         return hybrids.measured((yield "error", self.lattices.values(hybrids)))
 
     def _ask(self, hybrids: Hybrids) -> Generator[Request, Floats, Hybrids]:
-        """Ask the model about hybrids; keep the valid ones, return the others."""
-        if not len(hybrids):
+        """Ask the model about hybrids; keep the valid ones, return the others. Donors ride along in the first call."""
+        recorded, self._recorded = self._recorded, self._recorded.take(slice(0, 0))
+        if not len(hybrids) and not len(recorded):
             return hybrids
-        hybrids = hybrids.scored((yield "score", self.lattices.values(hybrids)))
+        outputs = yield "score", self.lattices.values(joined([recorded, hybrids]))
+        if len(recorded):
+            self._check(recorded, outputs[: len(recorded)])
+            recorded = recorded.scored(outputs[: len(recorded)])
+            self._keep(joined([self.found, recorded.take(self._jury.accepts(recorded.outputs, self._wanted))]))
+        hybrids = hybrids.scored(outputs[len(recorded) :])
         self._seen.update(hybrids.keys.tolist())
         self._n_asked += len(hybrids)
         is_valid = self._jury.accepts(hybrids.outputs, self._wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -14,15 +14,16 @@ from nicecf.classifier import CELLS_PER_CALL
 from nicecf.decision import Jury
 from nicecf.distance import Heom
 from nicecf.neighbors import DonorIndex
-from nicecf.schema import differs
+from nicecf.schema import differs, with_own_cells
 from nicecf.scorer import Scorer
-from nicecf.search.answers import Answers, Points
+from nicecf.search.answers import Answers, Points, by_row
 from nicecf.search.donors import Donors, DonorSearch, Seekers
 from nicecf.search.front import Front, best_first, unlike
 from nicecf.search.greedy import Walks, walk_greedily
 from nicecf.search.lattice import Hybrids, Lattices, joined
 from nicecf.search.row_search import WHOLE_LATTICES, RowSearch, in_lock_step
 from nicecf.search.single_changes import DonorValues
+from nicecf.search.step_back import step_back
 
 _NEIGHBORS = 100
 # Rows whose donors are looked for together: few enough that the first of them are searched soon.
@@ -81,7 +82,7 @@ class Thorough:
         # Not for plausibility: the paper's walk may end at a row that is less plausible than the donor.
         reward = None if rewards.needs_plausibility(own) else own
         known = walk(reward, seekers.take(has_donor), donors.take(has_donor))
-        searches = self._searches(seekers, donors, walk, score.is_out_of_time)
+        searches = self._searches(seekers, donors, walk, score)
         nothing = Points(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), rows[:0], row_outputs[:0])
         chosen, fronts, beyond = [nothing], [nothing], [nothing]
         notes = np.full(len(rows), None, dtype=object)
@@ -112,7 +113,7 @@ class Thorough:
             notes[i] = self._note_for_want_of_time(is_donor=reward is None or is_cut)
         chosen.append(Points(has_donor[left], donors.place[has_donor[left]], known.values[left], known.outputs[left]))
         fronts.append(chosen[-1])
-        points = _by_row(chosen)
+        points = by_row(chosen)
         walks = walk_greedily(
             rows[points.row],
             row_outputs[points.row],
@@ -126,7 +127,7 @@ class Thorough:
             groups=seekers.groups,
             to_the_end=True,
         )
-        return Answers(points, walks, notes, _by_row(fronts), _by_row(beyond))
+        return Answers(points, walks, notes, by_row(fronts), by_row(beyond))
 
     def _best_first(self, search: RowSearch, hybrids: Hybrids) -> Ints:
         objective = self.objective if len(search.start) else self.objective.replace("balanced", "sparsity")
@@ -137,17 +138,19 @@ class Thorough:
         seekers: Seekers,
         donors: Donors,
         walk: Walk,
-        is_out_of_time: Callable[[], bool],
+        score: Scorer,
     ) -> Iterator[tuple[tuple[int, Ints], RowSearch]]:
         """The searches of all rows, each with the number of its row and the places of its donors.
 
         Prepared in blocks, when it is their turn: the donors of a million rows would not fit into memory.
         """
         rows, wanted, rules, groups = seekers.rows, seekers.wanted, seekers.rules, seekers.groups
-        k = min(self.neighbors or _NEIGHBORS, len(self.index.values))
+        # Where the nearest donor may be of no use, the greedy search falls back on many donors: this looks at no fewer.
+        is_wide = self.neighbors is None or rules is not None or self.is_refused is not None
+        k = min(max(self.neighbors or 0, _NEIGHBORS if is_wide else 0), len(self.index.values))
         block = max(1, min(_BLOCK, CELLS_PER_CALL // max(k, rows.shape[1])))
         for at in range(0, len(rows), block):
-            if is_out_of_time():
+            if score.is_out_of_time():
                 return
             some = np.arange(at, min(at + block, len(rows)))
             some_rules = None if rules is None else rules.take(some)
@@ -159,15 +162,15 @@ class Thorough:
                 walk(reward, seekers.take(walked), donors.take(walked))
                 for reward in (rewards.sparsity, rewards.proximity, rewards.plausibility)
             ]
+            if self.is_refused is not None:
+                walks = [self._stepped_back(each, seekers.take(walked), score) for each in walks]
             scores = self.jury.scores(seekers.outputs[some], wanted[some])
             for j, i in enumerate(some.tolist()):
-                if is_out_of_time():
+                if score.is_out_of_time():
                     return
                 near, own = nearest[j][nearest[j] >= 0], donors.place[[i]]
                 near = np.concatenate([own[own >= 0], near[near != own]])
-                others, features = (
-                    self.donor_values.towards(rows[i], wanted[i]) if self.neighbors is None else (near[:0], near[:0])
-                )
+                others, features = self.donor_values.towards(rows[i], wanted[i]) if is_wide else (near[:0], near[:0])
                 mine = np.concatenate([near, others])
                 values = as_they_are = self.index.values[mine]
                 if rules is not None:
@@ -177,13 +180,15 @@ class Thorough:
                 )
                 singles = lattices.single(len(near) + np.arange(len(others)), features)
                 outputs = self.search.outputs[near]
-                is_known = np.asarray(~differs(values, as_they_are)[: len(near)].any(axis=1))
-                start = []
+                _, is_new = with_own_cells(np.broadcast_to(rows[i], values.shape), values)
+                is_known = ~(is_new | differs(values, as_they_are).any(axis=1))[: len(near)]
+                start, n_asked = [], 0
                 if own[0] >= 0:
                     at_walk = int(np.searchsorted(walked, i))
                     paper = lattices.towards(0, np.array([each.values[at_walk] for each in walks]))
                     start.append(paper.scored(np.array([each.outputs[at_walk] for each in walks])))
                     outputs[0], is_known[0] = donors.outputs[i], True
+                    n_asked = len(paper) + 1
                 start.append(lattices.ends().scored(outputs).take(is_known))
                 yield (
                     (i, mine),
@@ -195,10 +200,28 @@ class Thorough:
                         singles,
                         self.jury,
                         self.is_refused,
+                        n_asked=n_asked,
+                        check=partial(self._check, mine),
                         alternatives=self.n_wanted > 1,
                         only_sparsest=self.objective == "sparsity" and not self.wants_front,
                     ),
                 )
+
+    def _stepped_back(self, walks: Walks, seekers: Seekers, score: Scorer) -> Walks:
+        """The walks, but those that ended at a row that may not be handed out a little nearer to their own."""
+        assert self.is_refused is not None
+        ends = Points(np.arange(len(walks.values)), np.full(len(walks.values), -1), walks.values, walks.outputs)
+        refused = ends.take(self.is_refused(ends.values))
+        back = step_back(
+            seekers, refused, jury=self.jury, score=score, distance=self.distance, is_refused=self.is_refused
+        )
+        values, outputs = walks.values.copy(), walks.outputs.copy()
+        values[back.row], outputs[back.row] = back.values, back.outputs
+        return replace(walks, values=values, outputs=outputs)
+
+    def _check(self, places: Ints, hybrids: Hybrids, outputs: Floats) -> None:
+        """Raise ModelError if the model says something else of whole donors of a row than at ``fit``."""
+        self.search.check_unchanged(places[hybrids.donor], outputs)
 
     def _walk(
         self,
@@ -252,9 +275,3 @@ def _points(i: int, donors: Ints, lattices: Lattices, hybrids: Hybrids) -> Point
     """Some of what the search of row ``i`` found; ``donors`` are the places of its donors in the index."""
     row = np.full(len(hybrids), i)
     return Points(row, donors[hybrids.donor], lattices.values(hybrids), hybrids.outputs)
-
-
-def _by_row(parts: list[Points]) -> Points:
-    """All points, ordered by row."""
-    points = Points(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Points)))
-    return points.take(np.argsort(points.row, kind="stable"))

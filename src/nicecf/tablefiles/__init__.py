@@ -17,12 +17,23 @@ from typing import Literal, TypeAlias, get_args
 import pandas as pd
 
 from nicecf.exceptions import FileError, OptionError, did_you_mean, listed
-from nicecf.files import existing, reason, writing
+from nicecf.files import contents, reason, writing
 from nicecf.tablefiles import arrow, json_lines, separated
 from nicecf.tablefiles.cells import FileTable, check_header
 from nicecf.tablefiles.retyped import ColumnLike, like
+from nicecf.tablefiles.separated import without_apostrophes
 
-__all__ = ["FORMATS", "ColumnLike", "FileTable", "Format", "like", "read", "read_cells", "write"]
+__all__ = [
+    "FORMATS",
+    "ColumnLike",
+    "FileTable",
+    "Format",
+    "like",
+    "read",
+    "read_cells",
+    "without_apostrophes",
+    "write",
+]
 
 Format: TypeAlias = Literal["csv", "tsv", "jsonl", "parquet", "arrow"]
 Path: TypeAlias = str | os.PathLike[str]
@@ -44,13 +55,15 @@ _STANDARD = "-"
 
 
 def read(path: Path, *, format: Format | None = None, text: Collection[str] = ()) -> pd.DataFrame:
-    """The table in a file, each column of the type that its cells look like; FileError where there is none.
+    """The table in a file, each column of the type that its cells look like; FileError where there is none, or no row.
 
     CSV has no types: columns are read as ``pandas.read_csv`` does, so that a model which was trained on what that
     gives gets the same; those named in ``text`` stay text, such as codes with leading zeros. ``format`` is needed
     where the name of the file does not tell it.
     """
     table = _read(path, format, guess=True, text=text)
+    if not len(table.frame):
+        raise FileError(f"{table.name} has no rows below its header.")
     names = table.frame.columns
     for name in text:
         if name not in names:
@@ -65,7 +78,7 @@ def read(path: Path, *, format: Format | None = None, text: Collection[str] = ()
 def read_cells(path: Path, *, format: Format | None = None) -> FileTable:
     """The table in a file, cells of CSV as the text that they are, an empty one as ""; FileError where there is none.
 
-    Rows that a Parquet or Arrow file has labels for (an index of pandas) keep these.
+    Rows that a Parquet or Arrow file has labels for (an index of pandas) keep these. A header without rows is a table.
     """
     return _read(path, format, guess=False)
 
@@ -77,7 +90,10 @@ def _read(path: Path, format: Format | None, *, guess: bool, text: Collection[st
     if content and (is_zipped or content.startswith(b"\x1f\x8b")):
         content = _unzipped(content, name)
     if not content:
-        raise FileError(f"{name} is empty; it needs a header with the names of the columns, and rows below it.")
+        needed = (
+            "an object in each line" if kind == "jsonl" else "a header with the names of the columns, and rows below it"
+        )
+        raise FileError(f"{name} is empty; it needs {needed}.")
     if kind in _SEPARATORS:
         table = separated.read(content, name, _SEPARATORS[kind], guess=guess, text=text)
     elif kind == "jsonl":
@@ -85,16 +101,18 @@ def _read(path: Path, format: Format | None, *, guess: bool, text: Collection[st
     else:
         table = arrow.read(content, name, kind)
     check_header(list(table.frame.columns), name, is_text=kind in _SEPARATORS)
-    if not len(table.frame):
-        raise FileError(f"{name} has no rows below its header.")
     return table
 
 
-def write(frame: pd.DataFrame, path: Path, *, format: Format | None = None) -> None:
-    """Write the columns of a frame, without its index, in one step: the file is there as a whole or not at all."""
+def write(frame: pd.DataFrame, path: Path, *, format: Format | None = None, protect: bool = True) -> None:
+    """Write the columns of a frame, without its index, in one step: the file is there as a whole or not at all.
+
+    In CSV and TSV, text that a spreadsheet would take for a formula (``=1+1``) is written with an apostrophe before
+    it, unless ``protect`` is False; :func:`without_apostrophes` takes these off again.
+    """
     kind, is_zipped = _kind(path, format, to_write=True)
     if kind in _SEPARATORS:
-        content = separated.written(frame, _SEPARATORS[kind])
+        content = separated.written(frame, _SEPARATORS[kind], protect=protect)
     elif kind == "jsonl":
         content = json_lines.written(frame)
     else:
@@ -102,12 +120,23 @@ def write(frame: pd.DataFrame, path: Path, *, format: Format | None = None) -> N
     if is_zipped:
         content = gzip.compress(content, compresslevel=6, mtime=0)
     if os.fspath(path) == _STANDARD:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
+        _print(content)
         return
     with writing(path) as file:
         file.write(content)
+
+
+def _print(content: bytes) -> None:
+    if sys.stdout is None:
+        raise FileError("standard output is closed; give the path of a file in its place.")
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:  # whoever read it has had enough
+        raise
+    except OSError as error:
+        raise FileError(f"standard output cannot be written: {reason(error)}.") from error
 
 
 def check_format(path: Path, format: Format | None = None) -> None:
@@ -136,8 +165,8 @@ def _kind(path: Path, format: Format | None, *, to_write: bool = False) -> tuple
     kind = format or _BY_ENDING.get(ending)
     if kind is None or (is_zipped and kind in ("parquet", "arrow")):
         raise FileError(
-            f"{given} is no table that can be used: its name must end in {', '.join(_BY_ENDING)} or, zipped, "
-            f"in .csv.gz, .tsv.gz or .jsonl.gz.{' Give it such a name.' if to_write else _advice(ending)}"
+            f"{given or repr(given)} is no table that can be used: its name must end in {', '.join(_BY_ENDING)} or, "
+            f"zipped, in .csv.gz, .tsv.gz or .jsonl.gz.{' Give it such a name.' if to_write else _advice(ending)}"
         )
     return kind, is_zipped
 
@@ -153,13 +182,12 @@ def _advice(ending: str) -> str:
 
 
 def _content(path: Path, name: str) -> bytes:
-    if os.fspath(path) == _STANDARD:
-        return sys.stdin.buffer.read()
+    if os.fspath(path) != _STANDARD:
+        return contents(path)
+    if sys.stdin is None:
+        raise FileError("standard input is closed; give the path of a file, or send a table into it: < table.csv.")
     try:
-        with open(existing(path), "rb") as file:
-            return file.read()
-    except FileError:
-        raise
+        return sys.stdin.buffer.read()
     except OSError as error:
         raise FileError(f"{name} cannot be read: {reason(error)}.") from error
 

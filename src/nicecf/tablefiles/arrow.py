@@ -11,6 +11,8 @@ from nicecf._extras import require
 from nicecf.exceptions import FileError
 from nicecf.tablefiles.cells import FileTable
 
+_EXTENSION = b"ARROW:extension:name"
+
 
 def pyarrow(name: str) -> Any:
     """The package, or an ImportError that says how to get it."""
@@ -21,16 +23,53 @@ def pyarrow(name: str) -> Any:
 def read(content: bytes, name: str, kind: str) -> FileTable:
     """A table with the types, and the row labels, that the file has."""
     pa = pyarrow(f"reading {name}")
-    source = pa.BufferReader(content)
+    what = "Parquet" if kind == "parquet" else "Arrow"
     try:
-        table = pa.parquet.read_table(source) if kind == "parquet" else _read_arrow(pa, content)
-        frame: pd.DataFrame = table.to_pandas()
-    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-        what = "Parquet" if kind == "parquet" else "Arrow"
+        opened, schema = _opened(pa, content, kind)
+        found = extension_in(schema)
+        frame = None if found else _frame(opened, kind)
+    except Exception as error:  # of a file that is damaged, or made by hand: whatever can be wrong in it
         raise FileError(
             f"{name} cannot be read as {what} ({_told(error)}). Is it complete, and is it what its name says?"
         ) from error
+    if found:
+        column, of = found
+        raise FileError(
+            f"{name} cannot be used: column {column!r} is of the extension type {of!r}, which {what} does not have "
+            f"itself. Convert it to text or a number, as by table[{column!r}].astype(str), and write the file again."
+        )
     return FileTable(name, in_floats(frame), False, _where)
+
+
+def extension_in(schema: Any) -> tuple[str, str] | None:
+    """The first column of an Arrow schema with a type that others define, and its name; None if there is none.
+
+    Such a type may come with code that is run when it is read, and means nothing where that code is not known.
+    """
+    pa = pyarrow("a table of Arrow")
+    for field in schema:
+        of = _extension(pa, field.type, field.metadata)
+        if of is not None:
+            return field.name, of
+    return None
+
+
+def _extension(pa: Any, kind: Any, metadata: Any) -> str | None:
+    if isinstance(kind, pa.BaseExtensionType):
+        return str(kind.extension_name)
+    if metadata and _EXTENSION in metadata:  # one that is not known here
+        return str(metadata[_EXTENSION].decode("utf-8", "replace"))
+    types = pa.types
+    inner: list[tuple[Any, Any]] = []
+    if types.is_struct(kind) or types.is_union(kind):
+        inner = [(kind.field(at).type, kind.field(at).metadata) for at in range(kind.num_fields)]
+    elif types.is_map(kind):
+        inner = [(field.type, field.metadata) for field in (kind.key_field, kind.item_field)]
+    elif hasattr(kind, "value_field"):  # lists of any kind
+        inner = [(kind.value_field.type, kind.value_field.metadata)]
+    elif hasattr(kind, "value_type"):  # dictionaries and runs
+        inner = [(kind.value_type, None)]
+    return next((of for of in (_extension(pa, *one) for one in inner) if of is not None), None)
 
 
 def in_floats(frame: pd.DataFrame) -> pd.DataFrame:
@@ -61,14 +100,26 @@ def _column(pa: Any, cells: pd.Series[Any]) -> Any:
         return pa.array([None if missing else str(cell) for cell, missing in zip(cells, cells.isna(), strict=True)])
 
 
-def _read_arrow(pa: Any, content: bytes) -> Any:
-    is_file = content.startswith(b"ARROW1")
-    opened = pa.ipc.open_file(content) if is_file else pa.ipc.open_stream(content)
-    return opened.read_all()
+def _opened(pa: Any, content: bytes, kind: str) -> tuple[Any, Any]:
+    """The file, of which nothing but the schema has been read, and the schema."""
+    if kind == "parquet":
+        file = pa.parquet.ParquetFile(pa.BufferReader(content))
+        return file, file.schema_arrow
+    reader = pa.ipc.open_file(content) if content.startswith(b"ARROW1") else pa.ipc.open_stream(content)
+    return reader, reader.schema
+
+
+def _frame(opened: Any, kind: str) -> pd.DataFrame:
+    table = opened.read() if kind == "parquet" else opened.read_all()
+    table.validate(full=True)  # Arrow believes a file that says where its texts end
+    frame: pd.DataFrame = table.to_pandas()
+    return frame
 
 
 def _told(error: Exception) -> str:
     words = " ".join(str(error).split())
+    if isinstance(error, LookupError):  # whose words are but a name
+        words = f"{type(error).__name__}: {words}"
     return words if len(words) <= 200 else f"{words[:200]} ..."
 
 

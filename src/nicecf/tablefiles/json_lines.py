@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,8 @@ from nicecf.exceptions import FileError, plain
 from nicecf.tablefiles.cells import FileTable
 from nicecf.tablefiles.separated import decoded
 
+# Python reads half a pair of surrogates, which is no character: no other program can be given it.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _KINDS = {bool: "true or false", int: "a number", float: "a number", str: "text"}
 
 
@@ -53,6 +56,8 @@ def _record(words: str, place: str) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise FileError(f'{place} holds no object. Each line must hold one, such as {{"age": 39}}.')
     for key, value in record.items():
+        if _SURROGATE.search(key) or (isinstance(value, str) and _SURROGATE.search(value)):
+            raise FileError(f"{place} holds half a character in {key!r}, by an escape such as \\ud800; write it whole.")
         if isinstance(value, (dict, list)):
             raise FileError(
                 f"{place} holds {'an object' if isinstance(value, dict) else 'a list'} in {key!r}; a cell is a "

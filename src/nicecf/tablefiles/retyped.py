@@ -74,7 +74,14 @@ class _Cells:
 
         ``convert`` returns None for a missing value and raises _UnfitError for one that cannot be.
         """
-        codes, values = pd.factorize(self.cells, use_na_sentinel=True)
+        try:
+            codes, values = pd.factorize(self.cells, use_na_sentinel=True)
+        except TypeError as error:
+            row, cell = next((at, cell) for at, cell in enumerate(self.cells) if not isinstance(cell, Hashable))
+            raise FileError(
+                f"{self.table.name}, {self.table.where(row)}: column {self.column.name!r} holds a "
+                f"{type(cell).__name__}; a cell is a number, text, true, false or missing."
+            ) from error
         distinct = []
         for code, value in enumerate(values):
             try:
@@ -88,6 +95,8 @@ class _Cells:
 
 
 _MOST_DIGITS = 400
+# No float is larger.
+_LARGEST = int(np.finfo(np.float64).max)
 
 
 class _UnfitError(Exception):
@@ -125,6 +134,8 @@ def _as_number(value: Any) -> float | int | None:
         number = float(word)
         # Exact, where the column has large whole numbers for categories.
         value = int(word) if number.is_integer() and word.lstrip("+-").isdigit() else number
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        raise _UnfitError(f"holds a number of {len(str(abs(value))):,} digits; write it shorter")
     if isinstance(value, (Real, Decimal)):
         if not math.isfinite(value):
             raise _UnfitError("holds an infinite value; distances need finite numbers")
@@ -196,7 +207,7 @@ def _numbers(values: Floats, dtype: Any) -> Any:
 def _levels(values: Objects, column: ColumnLike) -> Any:
     """Categories, None where missing, in the dtype of the training table, or in one that holds them."""
     dtype = column.prototype.dtype
-    missing = np.array([value is None for value in values])
+    missing = np.array([value is None for value in values], dtype=bool)
     if isinstance(dtype, pd.CategoricalDtype):
         known = set(dtype.categories)
         unseen = list(dict.fromkeys(value for value in values[~missing] if value not in known))

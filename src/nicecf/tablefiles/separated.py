@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ import pandas as pd
 
 from nicecf.exceptions import FileError
 from nicecf.tablefiles.cells import FileTable, check_header
+from nicecf.tablefiles.formulas import protected, unprotected
 
 # pandas before 3 is off in the last digit unless told; the same number in two files must be the same.
 _EXACT = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
@@ -47,9 +49,33 @@ def read(content: bytes, name: str, separator: str, *, guess: bool, text: Collec
     return FileTable(name, frame, not guess, partial(_where, words, separator))
 
 
-def written(frame: pd.DataFrame, separator: str) -> bytes:
-    """A frame as text; a missing cell is empty."""
-    return frame.to_csv(index=False, sep=separator, lineterminator="\n").encode("utf-8", "backslashreplace")
+def written(frame: pd.DataFrame, separator: str, *, protect: bool) -> bytes:
+    """A frame as text; a missing cell is empty. ``protect``: text that looks like a formula gets an apostrophe."""
+    header = [str(name) for name in frame.columns]
+    if protect:
+        columns = {at: _protected(frame.iloc[:, at]) for at in range(frame.shape[1])}
+        frame, header = pd.DataFrame(columns, index=frame.index, copy=False), [protected(name) for name in header]
+    words: str = frame.to_csv(index=False, sep=separator, lineterminator="\n", header=header)
+    if "\r" in words:
+        # Python before 3.13 leaves a carriage return outside of quotes, where it would end the line.
+        words = frame.to_csv(
+            index=False, sep=separator, lineterminator="\n", header=header, quoting=csv.QUOTE_NONNUMERIC
+        )
+    return words.encode("utf-8", "backslashreplace")
+
+
+def _protected(cells: pd.Series[Any]) -> Any:
+    if pd.api.types.is_numeric_dtype(cells.dtype) or pd.api.types.is_datetime64_any_dtype(cells.dtype):
+        return cells
+    return cells.astype(object).map(lambda cell: protected(cell) if isinstance(cell, str) else cell)
+
+
+def without_apostrophes(table: FileTable) -> FileTable:
+    """A table of cells as it was before ``written`` protected it, header and all; one that has types is as it is."""
+    if not table.is_text:
+        return table
+    frame = table.frame.map(unprotected).set_axis([unprotected(name) for name in table.frame.columns], axis="columns")
+    return replace(table, frame=frame)
 
 
 def decoded(content: bytes, name: str) -> str:

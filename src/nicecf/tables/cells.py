@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
-from numbers import Real
+from math import copysign
+from numbers import Number, Real
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -68,8 +69,55 @@ def floats_of_objects(values: Objects, name: Hashable) -> Floats:
     return floats
 
 
-def factorize(cells: Any, name: Hashable) -> tuple[Ints, Any]:
-    """Cells as codes into their distinct values, missing as -1."""
+def level_key(value: Any, by_type: bool) -> Any:
+    """What a category is known by: equal values of one category have equal keys.
+
+    -0.0 is not 0.0; ``by_type``, neither is 1 nor True nor Decimal("1.0").
+
+    >>> level_key(0.0, False) == level_key(-0.0, False), level_key(1, True) == level_key(True, True)
+    (False, False)
+    >>> level_key(1, False) == level_key(np.float32(1.0), False)
+    True
+    """
+    if type(value) is str:
+        return value
+    value = plain(value)
+    if by_type and isinstance(value, (Number, tuple)):
+        return type(value), repr(value)
+    is_negative_zero = isinstance(value, float) and value == 0 and copysign(1.0, value) < 0
+    return (float, "-0.0") if is_negative_zero else value
+
+
+def factorize(cells: Any, name: Hashable, *, by_type: bool = False) -> tuple[Ints, list[Any]]:
+    """Cells as codes into their distinct values (see `level_key`), missing as -1."""
+    codes, levels = _factorize(cells, name)
+    if any(_may_hide_another(level, by_type) for level in levels):
+        return _factorize_by_key(cells, codes, by_type)
+    return codes, list(levels)
+
+
+def _may_hide_another(level: Any, by_type: bool) -> bool:
+    """Whether a value can be equal to one that is not the same."""
+    if by_type:
+        return isinstance(level, (Number, tuple))
+    return isinstance(level, (float, np.floating)) and level == 0
+
+
+def _factorize_by_key(cells: Any, codes: Ints, by_type: bool) -> tuple[Ints, list[Any]]:
+    """The same for cells of which some may be equal, yet not the same; ``codes`` tells which are missing."""
+    there = np.flatnonzero(codes >= 0)
+    code_of: dict[Any, int] = {}
+    levels: list[Any] = []
+    codes = codes.copy()
+    for at, value in zip(there.tolist(), np.asarray(cells, dtype=object)[there], strict=True):
+        code = code_of.setdefault(level_key(value, by_type), len(levels))
+        if code == len(levels):
+            levels.append(value)
+        codes[at] = code
+    return codes, levels
+
+
+def _factorize(cells: Any, name: Hashable) -> tuple[Ints, Any]:
     try:
         codes, levels = pd.factorize(cells, use_na_sentinel=True)
     except TypeError as error:
@@ -92,7 +140,8 @@ def array_of(levels: Sequence[Any], dtype: Any) -> Any:
         if all(isinstance(level, (Real, np.bool_)) for level in levels):
             return np.array(levels)
     objects = np.empty(len(levels), dtype=object)
-    objects[:] = levels
+    for at, level in enumerate(levels):  # one by one: tuples would be read as a table
+        objects[at] = level
     return objects
 
 
@@ -101,6 +150,15 @@ def take_objects(levels: Objects, codes: Ints, missing: Any) -> Objects:
     taken = np.full(len(codes), missing, dtype=object)
     taken[codes >= 0] = levels.take(codes[codes >= 0])
     return taken
+
+
+def refuse_long_floats(dtype: np.dtype[Any], name: Hashable) -> None:
+    """Raise SchemaError for floats with more digits than ours: they would be rounded."""
+    if dtype.kind == "f" and dtype.itemsize > 8:
+        raise SchemaError(
+            f"column {name!r} has dtype {dtype}, whose digits float64 cannot hold. Convert it as the model's training "
+            "data were: .astype(float)."
+        )
 
 
 def held(values: Any, dtype: np.dtype[Any]) -> Any:

@@ -37,6 +37,7 @@ class NumpyArrays:
     def kind(self, cells: Objects, name: Hashable) -> Kind:
         if cells.dtype.kind in "mMcV":
             raise SchemaError(shared.refusal(name, cells.dtype))
+        shared.refuse_long_floats(cells.dtype, name)
         return "number"
 
     def numbers(self, cells: Objects, name: Hashable) -> Floats:
@@ -47,8 +48,8 @@ class NumpyArrays:
         return cells.astype(np.float64)
 
     def factorize(self, cells: Objects, name: Hashable) -> tuple[Ints, list[Any]]:
-        codes, levels = shared.factorize(cells.astype(object) if cells.dtype.kind in "UST" else cells, name)
-        return codes, list(levels)
+        is_text = cells.dtype.kind in "UST"
+        return shared.factorize(cells.astype(object) if is_text else cells, name, by_type=cells.dtype == object)
 
     def native_levels(self, levels: Sequence[Any], like: Objects) -> Objects:
         return shared.array_of(levels, np.dtype(object) if like.dtype.kind in "UST" else like.dtype)
@@ -64,7 +65,9 @@ class NumpyArrays:
             return native_levels.take(codes)
         if native_levels.dtype == object:
             return shared.take_objects(native_levels, codes, missing)
-        return np.where(codes >= 0, native_levels.astype(float).take(codes), np.nan)
+        written = np.full(len(codes), np.nan)
+        written[codes >= 0] = native_levels.take(codes[codes >= 0])
+        return written
 
     def objects(self, cells: Objects, rows: Ints) -> Objects:
         return shared.plain_objects(cells[rows].tolist())
@@ -81,7 +84,10 @@ class NumpyArrays:
         table = np.empty((len(columns[0]), len(columns)), dtype=object)
         for position, column in enumerate(columns):
             table[:, position] = column
-        return table.astype(dtype.type) if dtype.kind in "US" else table.astype(dtype)
+        if dtype.kind not in "US":
+            return table.astype(dtype)
+        text = table.astype(dtype.type)  # as wide as its longest cell
+        return text.astype(dtype) if text.dtype.itemsize < dtype.itemsize else text
 
     def prototype(self, cells: Objects) -> Objects:
         return cells[:0].copy()
@@ -94,11 +100,7 @@ class NumpyArrays:
         return merged
 
     def blank(self, X: Objects, rows: Bools) -> Any:
-        if X.dtype.kind == "f":
-            blanked: Any = X.copy()
-        elif X.dtype.kind in "biu" and np.array_equal(X.astype(np.float64), X):
-            blanked = X.astype(np.float64)
-        else:
-            blanked = X.astype(object)  # text, and integers that a float would round
+        # Objects, where the dtype has no missing value: as floats, the other rows would not be what the model saw.
+        blanked: Any = X.copy() if X.dtype.kind == "f" else X.astype(object)
         blanked[rows] = np.nan
         return blanked

@@ -36,6 +36,8 @@ class PandasFrames:
 
     def kind(self, cells: pd.Series[Any], name: Hashable) -> Kind:
         dtype = cells.dtype
+        if isinstance(dtype, np.dtype):
+            shared.refuse_long_floats(dtype, name)
         if isinstance(dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(dtype):
             return "category"
         if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
@@ -58,8 +60,7 @@ class PandasFrames:
     def factorize(self, cells: pd.Series[Any], name: Hashable) -> tuple[Ints, list[Any]]:
         if isinstance(cells.dtype, pd.CategoricalDtype):
             return cells.cat.codes.to_numpy(dtype=np.intp), list(cells.cat.categories)
-        codes, levels = shared.factorize(cells, name)
-        return codes, list(levels)
+        return shared.factorize(cells, name, by_type=cells.dtype == object)
 
     def native_levels(self, levels: Sequence[Any], like: pd.Series[Any]) -> Any:
         dtype = like.dtype
@@ -112,22 +113,33 @@ class PandasFrames:
         return cells.iloc[:0]
 
     def overlay(self, cells: pd.Series[Any], where: Bools, replacement: Any) -> Any:
-        if cells.dtype != object:
-            return replacement
-        merged = cells.to_numpy(dtype=object, copy=True)
-        merged[where] = np.asarray(replacement, dtype=object)[where]
-        return merged
+        if cells.dtype == object:
+            merged = cells.to_numpy(dtype=object, copy=True)
+            merged[where] = np.asarray(replacement, dtype=object)[where]
+            return merged
+        if replacement.dtype != cells.dtype or isinstance(cells.dtype, pd.SparseDtype):
+            return replacement  # wider, or of a kind that cannot be written to
+        own = cells.array.copy()
+        own[where] = replacement[where]
+        return own
 
     def blank(self, X: pd.DataFrame, rows: Bools) -> pd.DataFrame:
-        # pandas would make floats of integers, and round those that a float cannot hold.
-        exact = {at: "Int64" for at, dtype in enumerate(X.dtypes) if isinstance(dtype, np.dtype) and dtype.kind in "iu"}
-        exact = {at: dtype for at, dtype in exact.items() if _is_large(X.iloc[:, at])}
-        positions = X.set_axis(range(X.shape[1]), axis=1).astype(exact)
-        return positions.where(np.broadcast_to(~rows[:, None], X.shape)).set_axis(X.columns, axis=1)
+        positions = X.set_axis(range(X.shape[1]), axis=1)
+        nullable = {at: _nullable(dtype) for at, dtype in enumerate(X.dtypes)}
+        nullable = {at: dtype for at, dtype in nullable.items() if dtype is not None}
+        blanked = positions.astype(nullable).where(np.broadcast_to(~rows[:, None], X.shape))
+        return blanked.set_axis(X.columns, axis=1)
 
 
-def _is_large(cells: pd.Series[Any]) -> bool:
-    return len(cells) > 0 and max(abs(int(cells.min())), abs(int(cells.max()))) > shared.LARGEST_EXACT_INTEGER
+def _nullable(dtype: Any) -> str | None:
+    """The dtype that holds the same values, and missing ones too; None where this one does.
+
+    pandas would make floats of integers and objects of booleans, also in rows that have a counterfactual.
+    """
+    own = dtype.subtype if isinstance(dtype, pd.SparseDtype) else dtype
+    if not (isinstance(own, np.dtype) and own.kind in "iub"):
+        return None
+    return "boolean" if own.kind == "b" else f"{'U' if own.kind == 'u' else ''}Int{8 * own.itemsize}"
 
 
 def _as_given(column: Any) -> Any:

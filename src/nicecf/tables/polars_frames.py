@@ -61,8 +61,7 @@ class PolarsFrames:
         pl = _polars()
         if cells.dtype in (pl.Categorical, pl.Enum):
             cells = cells.cast(pl.String)
-        codes, levels = shared.factorize(np.array([*cells.to_list(), None], dtype=object)[:-1], name)
-        return codes, list(levels)
+        return shared.factorize(np.array([*cells.to_list(), None], dtype=object)[:-1], name)
 
     def native_levels(self, levels: Sequence[Any], like: Cells) -> Any:
         pl = _polars()
@@ -86,8 +85,9 @@ class PolarsFrames:
 
     def number_dtype(self, like: Cells) -> np.dtype[Any]:
         pl = _polars()
+        # numpy has no integers of 128 bits; those beyond 2**53 are refused in any case.
         if like.dtype in (getattr(pl, "Int128", None), getattr(pl, "UInt128", None)):
-            return np.dtype(np.int64)  # numpy has none of 128 bits, and all that can be read are small enough
+            return np.dtype(np.int64)
         return np.dtype(like.clear().to_numpy().dtype)
 
     def write_levels(self, codes: Ints, native_levels: Any, missing: Any) -> Cells:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -11,8 +10,9 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
+from nicecf import tomlfiles
 from nicecf.documents.inline import harmless
-from nicecf.exceptions import FileError, OptionError, did_you_mean, listed, plain
+from nicecf.exceptions import OptionError, did_you_mean, listed, plain
 
 _FOLDER = Path(__file__).parent / "phrases"
 # The language whose phrases say which there are, and which fields each of them has.
@@ -81,7 +81,7 @@ class Wording:
 
         A ``language`` that is a path is one as seen from the folder of this file.
         """
-        read = _read(path)
+        read = tomlfiles.read(path)
         known = [one.name for one in fields(cls) if one.init]
         for key in read:
             if key not in known:
@@ -191,10 +191,10 @@ def _is_path(language: str) -> bool:
 def _phrases_of(language: object) -> Mapping[str, str]:
     """The phrases of a language, by ``section.phrase``."""
     if isinstance(language, os.PathLike) or (isinstance(language, str) and _is_path(language)):
-        return _checked(_flat(_read(language), language), _shipped(_REFERENCE), language)
-    if isinstance(language, str) and (_FOLDER / f"{language}.toml").is_file():
-        return _shipped(language)
+        return _checked(_flat(tomlfiles.read(language), language), _shipped(_REFERENCE), language)
     known = sorted(path.stem for path in _FOLDER.glob("*.toml"))
+    if isinstance(language, str) and language in known:
+        return _shipped(language)
     raise OptionError(
         f"language={language!r} is not known; choose {'one of ' if len(known) > 1 else ''}{listed(known)}, or pass the "
         f"path of a .toml file of your own.{did_you_mean(language, known)}"
@@ -204,19 +204,8 @@ def _phrases_of(language: object) -> Mapping[str, str]:
 @cache
 def _shipped(language: str) -> Mapping[str, str]:
     path = _FOLDER / f"{language}.toml"
-    phrases = _flat(_read(path), path)
+    phrases = _flat(tomlfiles.read(path), path)
     return phrases if language == _REFERENCE else _checked(phrases, _shipped(_REFERENCE), path)
-
-
-def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise OptionError(f"{os.fspath(path)} is not TOML: {error}.") from error
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise FileError(f"{os.fspath(path)} cannot be read: {reason}. Pass the path of a TOML file.") from error
 
 
 def _flat(read: dict[str, Any], path: object) -> dict[str, str]:

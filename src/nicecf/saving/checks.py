@@ -1,0 +1,294 @@
+"""Whether what a file says can be true: its parts must be such as one ``fit`` learns, and belong together.
+
+The digests of a file find accidents. A file that somebody made by hand has digests that are right, so that nothing in
+it is believed because it has a place: numbers are looked at for their range, and parts beside each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nicecf._typing import Bools, Floats, Ints, is_number
+from nicecf.autoencoder import Autoencoder
+from nicecf.distance import Heom, weights_of
+from nicecf.exceptions import listed
+from nicecf.method import Witnesses
+from nicecf.neighbors import DonorIndex
+from nicecf.privacy import Privacy
+from nicecf.profile import ColumnProfile, Profile
+from nicecf.saving.archive import Damaged
+from nicecf.schema import Column, Schema
+
+# As for tables that are read: squares and sums of larger numbers overflow.
+_LARGEST_NUMBER = 1e150
+# Probabilities may be off by so much.
+_ROUNDING = 1e-6
+_MOST_DECIMALS = 15
+# How far the error of an autoencoder may be from what it was.
+_SAME_ERROR = 1e-4
+
+
+def whole(value: Any, what: str, *, least: int = 0, most: int = 2**53) -> int:
+    """A whole number of the manifest; Damaged if it is none, or out of bounds."""
+    if type(value) is not int or not least <= value <= most:
+        raise Damaged(f"{what} is {_shown(value)}, no whole number of at least {least}")
+    return value
+
+
+def wholes(values: Any, what: str, *, least: int = 0) -> list[int]:
+    """Whole numbers of the manifest."""
+    return [whole(value, what, least=least) for value in sequence(values, what)]
+
+
+def switch(value: Any, what: str) -> bool:
+    """True or False of the manifest."""
+    if type(value) is not bool:
+        raise Damaged(f"{what} is {_shown(value)}, neither true nor false")
+    return value
+
+
+def sequence(values: Any, what: str, length: int | None = None) -> list[Any]:
+    """A list of the manifest."""
+    if not isinstance(values, list):
+        raise Damaged(f"{what} is {_shown(values)}, no list")
+    if length is not None and len(values) != length:
+        raise Damaged(f"{what}: {len(values)} numbers are where {length} should be")
+    return values
+
+
+def floats(values: Any, what: str, length: int | None = None) -> Floats:
+    """Finite numbers of the manifest."""
+    numbers = sequence(values, what, length)
+    wrong = [value for value in numbers if not is_number(value)]
+    array = np.array(numbers if not wrong else [], dtype=np.float64)
+    if wrong or not np.isfinite(array).all():
+        raise Damaged(f"{what} has {_shown(wrong[0]) if wrong else 'what is not finite'}, which is no number")
+    return array
+
+
+def keys(said: Any, expected: Sequence[str], what: str) -> dict[str, Any]:
+    """A part of the manifest that has exactly these names."""
+    if not isinstance(said, dict) or set(said) != set(expected):
+        raise Damaged(f"{what} must have {listed(expected)}, and has {listed(said) if said else 'nothing'}")
+    return said
+
+
+def check_column(column: Column) -> None:
+    """Damaged unless the categories are distinct, and what marks a missing one is missing."""
+    levels = column.levels
+    if any(column.code(one) != code for code, one in enumerate(levels)) or any(
+        pd.api.types.is_scalar(one) and pd.isna(one) for one in levels
+    ):
+        raise Damaged(f"column {column.name!r} has a category twice, or a missing one")
+    if not (pd.api.types.is_scalar(column.missing) and pd.isna(column.missing)):
+        raise Damaged(f"column {column.name!r} marks what is missing by {column.missing!r}")
+
+
+def check_profile(profile: ColumnProfile, column: Column) -> None:
+    """Damaged unless the histogram is one of such a column."""
+    edges, counts = profile.edges, profile.counts
+    n_counts = len(column.levels) if column.is_categorical else max(0, len(edges) - 1)
+    is_ordered = bool((np.diff(edges) >= 0).all()) and len(edges) != 1 and not (column.is_categorical and len(edges))
+    if len(counts) != n_counts or not is_ordered or profile.decimals > _MOST_DECIMALS:
+        raise Damaged(f"the histogram of column {column.name!r} is none")
+
+
+def check_rows(values: Floats, schema: Schema, what: str) -> None:
+    """Damaged unless float rows can be rows of the training table."""
+    for j, column in enumerate(schema.columns):
+        cells = values[:, j]
+        if column.is_categorical:
+            is_right = (cells >= -1) & (cells < len(column.levels)) & (cells == np.floor(cells))
+            is_right &= (cells >= 0) | column.has_missing
+        else:
+            is_right = np.isnan(cells) | (np.abs(cells) <= _LARGEST_NUMBER)
+        if not is_right.all():
+            raise Damaged(
+                f"{what} have {cells[~is_right][0]} in column {column.name!r}, which no training row can have"
+            )
+    if not np.array_equal(schema.rounded(values), values, equal_nan=True):
+        raise Damaged(f"{what} have a number that its column does not hold")
+
+
+def check_outputs(outputs: Floats, widths: Sequence[int], n_classes: int, what: str) -> None:
+    """Damaged unless each model, of so many columns, gives probabilities, and then a class if it has one more."""
+    at = 0
+    for width in widths:
+        probabilities, classes = outputs[:, at : at + n_classes], outputs[:, at + n_classes : at + width]
+        is_right = (probabilities >= -_ROUNDING) & (probabilities <= 1 + _ROUNDING)
+        if not (is_right.all() and np.isin(classes, np.arange(n_classes)).all()):
+            raise Damaged(f"{what} are no probabilities")
+        at += width
+
+
+def check_index(index: DonorIndex, n_decided: Ints, n_classes: int) -> None:
+    """Damaged unless the donors are some of the training rows that were decided on, in their order."""
+    positions = index.positions
+    if len(np.unique(positions)) < len(positions) or (positions >= n_decided.sum()).any():
+        raise Damaged("its donors are the same training row twice, or none")
+    bounds = np.concatenate([leaves.starts for leaves in index.leaves])
+    is_next = np.diff(positions) > 0
+    is_next[bounds[(bounds > 0) & (bounds < len(positions))] - 1] = True  # from one leaf to the next
+    if not is_next.all():
+        raise Damaged("the donors of a leaf are not in the order of the training rows")
+    of_groups = [int(leaves.starts[-1] - leaves.starts[0]) for leaves in index.leaves]
+    n_donors = np.reshape(of_groups, (-1, n_classes)).sum(axis=0)
+    if (n_donors > n_decided).any():
+        raise Damaged("it has more donors of a class than training rows were decided to be of it")
+
+
+def check_witnesses(witnesses: Witnesses, index: DonorIndex, n_decided: Ints) -> None:
+    """Damaged unless there is a training row of each class that was decided on."""
+    positions, n_rows = witnesses.positions, int(n_decided.sum())
+    is_right = (positions >= 0) & (positions < n_rows)
+    if len(np.unique(positions)) != np.count_nonzero(n_decided) or len(positions) != np.count_nonzero(n_decided):
+        raise Damaged("its witnesses are not one for each class")
+    if not is_right.all():
+        raise Damaged("its witnesses are no training rows")
+    for row, position in zip(witnesses.values, positions.tolist(), strict=True):
+        donors = index.values[index.positions == position]
+        if len(donors) and not np.array_equal(donors[0], row, equal_nan=True):
+            raise Damaged(f"training row {position} is there twice, and not the same")
+
+
+def check_distance(
+    distance: Heom, option: str, schema: Schema, profile: Profile, known: Floats, n_rows: int, *, is_guarded: bool
+) -> None:
+    """Damaged unless the scales can be those of the training data, of which ``known`` are some rows.
+
+    Where the profile is of all rows and all values, it says what the ranges are.
+    """
+    for j, (column, of) in enumerate(zip(schema.columns, profile.columns, strict=True)):
+        n_seen = int(of.counts.sum()) + of.n_missing
+        if profile.n_rows > n_rows or n_seen > profile.n_rows or (n_seen < profile.n_rows and not is_guarded):
+            raise Damaged(f"the histogram of column {column.name!r} is not one of its training rows")
+        least, most = 0.0, 0.0
+        if not column.is_categorical:
+            present = known[~np.isnan(known[:, j]), j]
+            least, most = float(np.ptp(present)) if len(present) else 0.0, 2 * _LARGEST_NUMBER
+            if profile.n_rows == n_rows and not is_guarded:
+                _check_within(present, of, column)
+                least = most = _range_of(of)
+        if option == "std":
+            # The least deviation: all other rows lie in the middle. The largest: half of them at each end.
+            least, most = least / np.sqrt(2 * n_rows), most / 2
+        if not least * (1 - 1e-9) <= distance.scales[j] <= most * (1 + 1e-9):
+            raise Damaged(
+                f"the scale of column {column.name!r} is {distance.scales[j]:g}, which its training data cannot have"
+            )
+
+
+def check_weights(weights: Floats | None, option: Any, schema: Schema) -> None:
+    """Damaged unless the weights are those of the option."""
+    asked = weights_of(option, schema)
+    if (None if weights is None else weights.tolist()) != (None if asked is None else asked.tolist()):
+        raise Damaged("its weights are not those of its option feature_weights")
+
+
+def check_privacy(privacy: Privacy, schema: Schema, donors: Floats, n_rows: int) -> None:
+    """Damaged unless the guard knows the training rows, and values that so many of them can hold."""
+    digests = privacy.digests
+    if digests is not None:
+        if not 0 < len(digests) <= n_rows or not (digests[1:] > digests[:-1]).all():
+            raise Damaged("its digests of training rows are not in order")
+        if not privacy.is_training_row(donors).all():
+            raise Damaged("its digests of training rows lack some of those that it holds")
+    for values, column, cells in zip(privacy.common or (), schema.columns, donors.T, strict=False):
+        present = values[~np.isnan(values)]
+        n_missing = len(values) - len(present)  # at most one, at the end, of numbers
+        if n_missing > 1 or np.isnan(values[: len(present)]).any() or (np.diff(present) <= 0).any():
+            raise Damaged(f"the common values of column {column.name!r} are not in order")
+        check_rows(values[:, None], _only(schema, column), "its common values")
+        held, counts = np.unique(cells, return_counts=True)
+        often = held[counts >= privacy.min_count]
+        if not (np.isin(often, values) | np.isnan(often)).all():
+            raise Damaged(f"the common values of column {column.name!r} lack one that many training rows hold")
+
+
+def check_autoencoder(
+    autoencoder: Autoencoder, distance: Heom, option: str, schema: Schema, witnesses: Floats, then: Any
+) -> None:
+    """Damaged unless the network is one of numbers, and says of the witnesses what it said when it was saved.
+
+    It knows the range of each column of numbers, as the scales must.
+    """
+    inputs = autoencoder.inputs
+    if not all(np.isfinite(part).all() for part in (*autoencoder.weights, *autoencoder.biases)):
+        raise Damaged("its autoencoder has weights that are no numbers")
+    most = (inputs.high - inputs.low) * (0.5 if option == "std" else 1.0)
+    is_near = np.isclose(distance.scales, most) if option == "range" else distance.scales <= most * (1 + 1e-9)
+    if not (inputs.low < inputs.high).all() or not (is_near | (distance.scales == 0)).all():
+        raise Damaged("the ranges of its autoencoder are not the scale of its columns")
+    for column, levels in zip(schema.columns, inputs.levels, strict=True):
+        n_levels = len(column.levels) if column.is_categorical else 0
+        if not (np.isin(levels, np.arange(n_levels)).all() and (np.diff(levels) > 0).all()):
+            raise Damaged(f"its autoencoder has other categories than column {column.name!r}")
+    errors = floats(then, "plausibility", len(witnesses))
+    with np.errstate(all="ignore"):
+        now = autoencoder(witnesses)
+    if not np.allclose(now, errors, rtol=_SAME_ERROR, atol=1e-9):
+        raise Damaged("its autoencoder does not say of the witnesses what it said when it was saved")
+
+
+def _check_within(present: Floats, profile: ColumnProfile, column: Column) -> None:
+    edges = profile.edges
+    if len(present) and (not len(edges) or present.min() < edges[0] or present.max() > edges[-1]):
+        raise Damaged(f"its training rows are outside of the histogram of column {column.name!r}")
+
+
+def _range_of(profile: ColumnProfile) -> float:
+    """The range of a column by its histogram, see `nicecf.profile`."""
+    edges = profile.edges
+    if len(edges) <= 2:  # no values, or one
+        return 0.0
+    has_bar_for_each = profile.is_exact and profile.decimals == 0 and edges[0] % 1 == 0.5
+    return float(edges[-1] - edges[0]) - has_bar_for_each
+
+
+def _only(schema: Schema, column: Column) -> Schema:
+    return Schema(schema.container, (column,), schema.empty)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]} ..."
+
+
+def is_list_of(values: Any, kind: type) -> bool:
+    """Whether it is a list of such values only."""
+    return isinstance(values, list) and all(type(value) is kind for value in values)
+
+
+def check_said_of_models(said: Mapping[str, Any], n_models: int, functions: Sequence[str]) -> None:
+    """Damaged unless as much is said of the models as is read of it."""
+    keys(said, ("classes", "rules", "features"), "what is said of its models")
+    n_classes = len(sequence(said["classes"], "classes"))
+    for name, expected in (("rules", ("cutoffs", "by_function", "by_predict")), ("features", ("names", "n"))):
+        if len(sequence(said[name], name)) != n_models or any(
+            not isinstance(one, dict) or set(one) != set(expected) for one in said[name]
+        ):
+            raise Damaged(f"the {name} of its models are not known")
+    for rule in said["rules"]:
+        cutoffs = rule["cutoffs"]
+        if cutoffs is not None:
+            named = [one for one in sequence(cutoffs, "cutoffs", n_classes) if one is not None]
+            if not all(is_number(one) and 0 < one < 1 for one in named):
+                raise Damaged("the cut-offs of its models are not between 0 and 1")
+        switch(rule["by_predict"], "by_predict")
+        if switch(rule["by_function"], "by_function") != ("decision" in functions):
+            raise Damaged("the rules of its models are not known")
+    for features in said["features"]:
+        if features["names"] is not None and not is_list_of(features["names"], str):
+            raise Damaged("the features of its models are not known")
+        if features["n"] is not None:
+            whole(features["n"], "the number of features of its models", least=1)
+
+
+def check_kinds(option: Any, is_categorical: Bools) -> None:
+    """Damaged unless the option says which columns are categories, as they are."""
+    if option != "auto" and not (is_list_of(option, bool) and option == is_categorical.tolist()):
+        raise Damaged("its option categorical_features is not what its columns are")
