@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 import best
 import paper
-from nicecf import NICE, Constraints, ModelError, OptionError, fitted, testing
+from nicecf import NICE, Constraints, ModelError, OptionError, fitted, rewards, testing
 from nicecf.classifier import Classifier
 from nicecf.decision import Juror, Jury, Rule
 from nicecf.distance import Heom
 from nicecf.search import row_search, single_changes
-from nicecf.search.front import Front
 from nicecf.search.lattice import Lattices
 from nicecf.search.row_search import RowSearch, in_lock_step
 from nicecf.search.thorough import Thorough
@@ -444,7 +443,6 @@ def test_a_search_that_had_no_time_to_measure_its_start_has_no_answer():
         start,
         -1.0,
         np.array([False, True]),
-        Front(by_features=False),
         start.take(slice(0, 0)),
         jury,
         n_asked=1,
@@ -486,3 +484,68 @@ def test_where_the_best_alone_is_asked_for_it_is_the_same_one_for_fewer_question
             assert list(map(str, alone.relaxations)) == list(map(str, by_the_front.relaxations))
             n_asked += alone.model_rows, by_the_front.model_rows
     assert n_asked[0] < n_asked[1]
+
+
+def noise(n_features, seed):
+    """A table of noise, its linear model, and an error that is large far away from whole numbers."""
+    random = np.random.default_rng(seed)
+    X = np.round(random.normal(size=(240, n_features)), 1) + 0.0
+    weights = random.normal(size=n_features)
+    model = lambda X: np.column_stack([X @ weights < 0.5, X @ weights >= 0.5]).astype(float)
+    return X, model, lambda X: np.abs(X - np.rint(X)).sum(axis=1)
+
+
+def assert_first_is(several, alone):
+    first = several[np.unique(several.rows, return_index=True)[1]]
+    assert np.array_equal(first._values, alone._values, equal_nan=True)
+    assert (first.found.tolist(), list(first.donors)) == (alone.found.tolist(), list(alone.donors))
+    assert first.reasons.tolist() == alone.reasons.tolist()
+
+
+@pytest.mark.parametrize("optimize", [*OWN, "balanced"])
+@pytest.mark.parametrize(("n_features", "rules"), [(5, None), (8, None), (14, None), (8, {"max_changes": 3})])
+def test_the_first_of_several_is_the_answer_alone(optimize, n_features, rules):
+    X, model, error = noise(n_features, seed=n_features)
+    options = {"classes": [0, 1], "justified": False, "search": "thorough", "plausibility": error}
+    nice = NICE(model, optimize=optimize, **options).fit(X[40:])
+    constraints = None if rules is None else Constraints(**rules)
+    rows = X[: 40 // n_features]
+    alone = nice.explain(rows, constraints=constraints)
+    several = nice.explain(rows, constraints=constraints, n_counterfactuals=3)
+    assert len(several) > len(alone)
+    assert_first_is(several, alone)
+
+
+@pytest.mark.parametrize("optimize", [*OWN, "balanced"])
+@settings(max_examples=60)
+@given(p=problems(n_to_explain=st.integers(1, 3)))
+def test_the_first_of_several_is_the_answer_alone_for_every_problem(optimize, p):
+    alone, several = explained(p, optimize, None), explained(p, optimize, None, n_counterfactuals=3)
+    assert_first_is(several, alone)
+
+
+def test_an_objective_that_is_added_as_the_page_says_works_in_both_searches(monkeypatch):
+    def thrift(round):
+        return (round.score - round.previous_score) / (1 + round.distance)
+
+    cost = lambda changes, distances, errors: changes + 2 * distances
+    monkeypatch.setitem(rewards.BY_NAME, "thrift", rewards.Objective(thrift, cost))
+    X, model, error = noise(6, seed=2)
+    options = {"optimize": "thrift", "classes": [0, 1], "justified": False, "plausibility": error}
+    walked, by_function = (
+        NICE(model, **options | {"optimize": one}).fit(X[20:]).explain(X[:20]) for one in ("thrift", thrift)
+    )
+    testing.assert_same(walked, by_function)
+    thorough = NICE(model, search="thorough", **options).fit(X[20:])
+    costs = {}
+    for name in ("thrift", *OWN):
+        measured = thorough.with_search(optimize=name).explain(X[:20]).metrics()
+        costs[name] = measured["sparsity"].to_numpy() + 2 * measured["proximity"].to_numpy()
+    assert all((costs["thrift"] <= costs[name]).all() for name in OWN)
+    assert any((costs["thrift"] < costs[name]).any() for name in OWN)
+    rules = Constraints(max_changes=1)
+    for nice in (thorough, NICE(model, **options).fit(X[20:])):
+        assert nice.explain(X[:20], constraints=rules).found.any()
+    assert_first_is(thorough.explain(X[:5], n_counterfactuals=2), thorough.explain(X[:5]))
+    with pytest.raises(OptionError, match="'thrift'"):
+        NICE(model, optimize="thrifty")

@@ -304,7 +304,7 @@ class Fitted:
 
         Also after a thorough search: with few ``neighbors`` it looks at less than this.
         """
-        objective = "proximity" if self.reward is rewards.proximity else "sparsity"
+        objective = rewards.without_errors(self.reward)
         search = Thorough(
             self.donors,
             self.donor_values,

@@ -199,8 +199,8 @@ class NICE(Explainer):
         nearest first and in the end all of them; where none helps, ``reasons`` names the rules that block, and
         ``relaxations`` the cheapest that would help.
 
-        ``n_counterfactuals``: up to so many for each row, which change unlike features; thorough search only. Where
-        there are fewer, ``notes`` says so.
+        ``n_counterfactuals``: up to so many for each row, which change unlike features; thorough search only. The first
+        is the one that the row gets alone. Where there are fewer, ``notes`` says so.
 
         ``time_budget``: seconds. The rows are scored in any case, and then each has its donor for an answer; it is
         improved while time lasts. What was left undone is in ``notes``. A call of the model that has begun is waited
@@ -333,9 +333,15 @@ class NICE(Explainer):
         return {
             "confirms": self.accelerate != "unconfirmed",
             "constraints": self.constraints or Constraints(),
-            "reward": rewards.BY_NAME.get(self.optimize) if isinstance(self.optimize, str) else self.optimize,
+            "reward": self._reward,
             "thorough": None if self.search != "thorough" else (str(self.optimize), self.neighbors),
         }
+
+    @property
+    def _reward(self) -> Reward | None:
+        if not isinstance(self.optimize, str):
+            return self.optimize
+        return rewards.BY_NAME[self.optimize].reward if self.optimize in rewards.BY_NAME else None
 
     def _check_options(self) -> None:
         choose("search", self.search, ("greedy", "thorough"))

@@ -1,4 +1,4 @@
-"""Sparsity, proximity, plausibility: one number per hybrid; the highest is the next step of the walk."""
+"""Sparsity, proximity, plausibility: what a swap is worth to the walk, and what a counterfactual costs."""
 
 from __future__ import annotations
 
@@ -79,11 +79,32 @@ def _error_saved(round: Round) -> Floats:
 
 plausibility.needs_plausibility = True  # type: ignore[attr-defined]  # the mark that Reward documents
 
-BY_NAME: dict[str, Callable[[Round], Floats]] = {
-    "sparsity": sparsity,
-    "proximity": proximity,
-    "plausibility": plausibility,
+
+@dataclass(frozen=True)
+class Objective:
+    """What ``optimize`` names: all that both searches need to know of it.
+
+    The greedy search follows ``reward``: one number per hybrid, the highest is the next step. The thorough search takes
+    the counterfactual with the lowest ``cost``, a function of (changes, distances, errors), one line per counterfactual
+    each; on a tie, the one with fewer changes, then the nearest, then the most plausible. The cost must not fall where
+    one of the three rises: the search leaves out what is worse in all of them.
+    """
+
+    reward: Callable[[Round], Floats]
+    cost: Callable[[Ints, Floats, Floats], Ints | Floats]
+
+
+BY_NAME = {
+    "sparsity": Objective(sparsity, cost=lambda changes, distances, errors: changes),
+    "proximity": Objective(proximity, cost=lambda changes, distances, errors: distances),
+    "plausibility": Objective(plausibility, cost=lambda changes, distances, errors: errors),
 }
+
+
+def without_errors(reward: Callable[[Round], Floats] | None) -> str:
+    """The objective that a reward is of, if it can be compared without a measure of plausibility; else sparsity."""
+    names = [name for name, one in BY_NAME.items() if one.reward is reward and not needs_plausibility(reward)]
+    return names[0] if names else "sparsity"
 
 
 def needs_plausibility(reward: Callable[[Round], Floats] | None) -> bool:

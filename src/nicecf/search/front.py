@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nicecf import rewards
 from nicecf._typing import Bools, Floats, Ints
 from nicecf.search.lattice import Hybrids
 
@@ -68,19 +69,17 @@ class Sparsest:
         return ~((hybrids.changes < best.changes) | ((hybrids.changes == best.changes) & is_nearer))
 
 
-def orders(hybrids: Hybrids) -> dict[str, Ints]:
-    """The places of hybrids, best first, for each objective; ties by the other two.
+def orders(hybrids: Hybrids) -> list[Ints]:
+    """The places of hybrids, best first: by changes, by distance and by error."""
+    by_changes, by_distance = (_in_order(hybrids, by) for by in (hybrids.changes, hybrids.distances))
+    errors = hybrids.errors
+    is_measured = not len(errors) or errors.min() != errors.max()
+    return [by_changes, by_distance, _in_order(hybrids, errors) if is_measured else by_changes]
 
-    sparsity: fewest changes, then nearest. proximity: nearest, then fewest changes. plausibility: lowest error.
-    """
-    changes, distances, errors = hybrids.changes, hybrids.distances, hybrids.errors
-    sparsity = np.lexsort((errors, distances, changes))
-    is_as_plausible = len(errors) > 0 and errors.min() == errors.max()  # a search without a measure
-    return {
-        "sparsity": sparsity,
-        "proximity": np.lexsort((errors, changes, distances)),
-        "plausibility": sparsity if is_as_plausible else np.lexsort((distances, changes, errors)),
-    }
+
+def _in_order(hybrids: Hybrids, by: Ints | Floats) -> Ints:
+    """The places of hybrids by a cost; ties by changes, distance and error."""
+    return np.lexsort((hybrids.errors, hybrids.distances, hybrids.changes, by))
 
 
 def best_first(objective: str, hybrids: Hybrids, reference: Hybrids) -> Ints:
@@ -90,7 +89,8 @@ def best_first(objective: str, hybrids: Hybrids, reference: Hybrids) -> Ints:
     error; among them, those that differ most from it, each of the three as a share of the reference's.
     """
     if objective != "balanced":
-        return orders(hybrids)[objective]
+        cost = rewards.BY_NAME[objective].cost(hybrids.changes, hybrids.distances, hybrids.errors)
+        return _in_order(hybrids, cost)
     pairs = [(getattr(hybrids, of), getattr(reference, of)) for of in ("changes", "distances", "errors")]
     is_worse = np.column_stack([own > other for own, other in pairs]).any(axis=1)
     more = np.column_stack([_share(own - other, other) for own, other in pairs]).sum(axis=1)

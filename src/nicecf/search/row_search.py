@@ -47,10 +47,10 @@ class RowSearch:
     ``found`` are the valid hybrids worth keeping. They only get better, and the search can be stopped at any time:
     to begin with they are of ``start``, whose errors must be measured first. The first ``n_asked`` of those are known
     to be valid; the others, donors, were so at ``fit``, and ``check`` compares what the model says of them now with
-    that. ``is_exhaustive`` if there
-    are not too many hybrids to look at every one; for ``n_large`` donors there are. ``is_refused``: rows that may not
-    be found, though they are valid. ``only_sparsest``: of all that is found, nobody asks for more than the best by
-    sparsity; it is the same one, for fewer questions.
+    that. With ``alternatives``, a second search follows, for hybrids that change unlike features: then these are
+    ``found``. ``is_exhaustive`` if there are not too many hybrids to look at every one; for ``n_large`` donors there
+    are. ``is_refused``: rows that may not be found, though they are valid. ``only_sparsest``: of all that is found,
+    nobody asks for more than the best by sparsity; it is the same one, for fewer questions.
     """
 
     def __init__(
@@ -59,18 +59,19 @@ class RowSearch:
         start: Hybrids,
         score: float,
         wanted: Bools,
-        front: Front,
         singles: Hybrids,
         jury: Jury,
         is_refused: Callable[[Floats], Bools] | None = None,
         *,
         n_asked: int,
         check: Callable[[Hybrids, Floats], None],
+        alternatives: bool = False,
         only_sparsest: bool = False,
     ) -> None:
         self.lattices = lattices
         self.start = start
         self.found = start.take(slice(0, n_asked))
+        self._n_known = n_asked
         self._recorded = start.take(slice(n_asked, None))
         self._check = check
         self.is_measured = self.is_done = False
@@ -82,31 +83,53 @@ class RowSearch:
         self.is_exhaustive = not self.n_large
         self._score = score
         self._wanted = wanted
-        self._whole_front = front
+        self._whole_front = Front(by_features=False)
+        self._wants_alternatives = alternatives
         self._only_sparsest = only_sparsest
         self._singles = singles
         self._jury = jury
         self._is_refused = is_refused
+        self._alone: Hybrids | None = None
         self._seen: set[int] = set()
         self._n_asked = 0
         self._not_valid: list[Hybrids] = []
 
+    @property
+    def alone(self) -> Hybrids:
+        """What is found where no alternatives are asked for: the same with and without them."""
+        return self.found if self._alone is None else self._alone
+
     def run(self) -> Search:
         """Search until nothing is left to ask for."""
         self.start = yield from self._measured(self.start)
-        self._seen.update(self.start.keys.tolist())
-        self._keep(self.start.take(slice(0, len(self.found))))
-        recorded = self.start.take(slice(len(self.start) - len(self._recorded), None))
+        self._begin()
+        self.is_measured = True
+        hybrids = yield from self._measured(self._new(self._first_hybrids()))
+        yield from self._search(hybrids)
+        if self._wants_alternatives:
+            # From the beginning: what was asked before is remembered, and what was beaten then may be kept now.
+            self._alone = self.found
+            self._whole_front = Front(by_features=True)
+            self._begin()
+            yield from self._search(hybrids)
+        self.is_done = True
+
+    def _begin(self) -> None:
+        self._seen = set(self.start.keys.tolist())
+        self._n_asked = 0
+        self._not_valid = []
+        self._keep(self.start.take(slice(0, self._n_known)))
+        recorded = self.start.take(slice(self._n_known, None))
         recorded = recorded.take(~self._front.beats(self.found, recorded))
         self._recorded = recorded.take(self._front.of(recorded))
-        self.is_measured = True
-        yield from self._enumerate()
+
+    def _search(self, hybrids: Hybrids) -> Search:
+        yield from self._enumerate(hybrids)
         if len(self._recorded):
             yield from self._ask(self.start.take(slice(0, 0)))
         if not self.is_exhaustive and not self._has_sparsest:
             yield from self._beam()
             yield from self._look_around()
-        self.is_done = True
 
     @property
     def _has_sparsest(self) -> bool:
@@ -120,16 +143,18 @@ class RowSearch:
         is_enough = self._only_sparsest and (self.is_exhaustive or self._has_sparsest)
         return Sparsest() if is_enough else self._whole_front
 
-    def _enumerate(self) -> Search:
+    def _first_hybrids(self) -> Hybrids:
         """Small lattices as a whole, of the others the hybrids with one change; single changes to farther donors."""
         sizes = self.lattices.sizes
         whole, large = np.flatnonzero(self._is_whole), self._large
         donors = np.concatenate([whole, large])
         most = np.concatenate([sizes[whole], np.ones_like(large)])
-        hybrids = joined([self.lattices.up_to(donors, most), self._singles])
-        hybrids = yield from self._measured(self._new(hybrids))
+        return joined([self.lattices.up_to(donors, most), self._singles])
+
+    def _enumerate(self, hybrids: Hybrids) -> Search:
+        """Ask about all that nothing beats, the best first."""
         is_open = np.ones(len(hybrids), dtype=bool)
-        sorted_once, known, count = list(orders(hybrids).values()), None, _BEST
+        sorted_once, known, count = orders(hybrids), None, _BEST
         # Ends: every turn asks about one at least, of those that are left.
         while True:
             if self.found is not known:
@@ -286,7 +311,7 @@ class _Running(Generic[Label]):
 def _best_of_each(hybrids: Hybrids, count: int) -> Bools:
     """Which hybrids are among the best by changes, by distance or by error."""
     chosen = np.zeros(len(hybrids), dtype=bool)
-    for order in orders(hybrids).values():
+    for order in orders(hybrids):
         chosen[order[:count]] = True
     return chosen
 

@@ -78,8 +78,9 @@ class Thorough:
         rows, row_outputs = seekers.rows, seekers.outputs
         walk = partial(self._walk, score=score, error=error)
         has_donor = np.flatnonzero(donors.place >= 0)
+        own = rewards.BY_NAME.get(self.objective, rewards.BY_NAME["sparsity"]).reward
         # Not for plausibility: the paper's walk may end at a row that is less plausible than the donor.
-        reward = {"proximity": rewards.proximity, "plausibility": None}.get(self.objective, rewards.sparsity)
+        reward = None if rewards.needs_plausibility(own) else own
         known = walk(reward, seekers.take(has_donor), donors.take(has_donor))
         searches = self._searches(seekers, donors, walk, score)
         nothing = Points(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), rows[:0], row_outputs[:0])
@@ -92,15 +93,19 @@ class Thorough:
             is_searched[i] = True
             report(n_done)
             # What changes too many features beats nothing that does not: the front of those is not missing any.
-            most = max(seekers.most_changes, int(search.found.changes.min(initial=len(rows[i]))))
-            found = search.found.take(search.found.changes <= most)
-            objective = self.objective if len(search.start) else self.objective.replace("balanced", "sparsity")
-            order = best_first(objective, found, search.start.take(slice(0, 1)))
+            most = max(seekers.most_changes, int(search.alone.changes.min(initial=len(rows[i]))))
+            found = search.alone.take(search.alone.changes <= most)
+            best = found.take(self._best_first(search, found)[:1])
             if most > seekers.most_changes:
-                beyond.append(_points(i, places, search.lattices, found.take(order[:1])))
+                beyond.append(_points(i, places, search.lattices, best))
                 continue
-            best = order[:1] if self.n_wanted == 1 else unlike(found, order, self.n_wanted)
-            chosen.append(_points(i, places, search.lattices, found.take(best)))
+            if self.n_wanted > 1 and len(best):
+                # The best alone comes first, whatever else was found on the way to the others.
+                others = search.found.take(search.found.changes <= most)
+                found = joined([found, others])
+                in_order = joined([best, others.take(self._best_first(search, others))])
+                best = in_order.take(unlike(in_order, np.arange(len(in_order)), self.n_wanted))
+            chosen.append(_points(i, places, search.lattices, best))
             fronts.append(_points(i, places, search.lattices, found.take(Front(by_features=False).of(found))))
             notes[i] = self._note(search, n_found=len(best))
         left = np.flatnonzero(~is_searched[has_donor] & seekers.keep_to_limit(has_donor, known.values))
@@ -124,6 +129,10 @@ class Thorough:
         )
         return Answers(points, walks, notes, by_row(fronts), by_row(beyond))
 
+    def _best_first(self, search: RowSearch, hybrids: Hybrids) -> Ints:
+        objective = self.objective if len(search.start) else self.objective.replace("balanced", "sparsity")
+        return best_first(objective, hybrids, search.start.take(slice(0, 1)))
+
     def _searches(
         self,
         seekers: Seekers,
@@ -135,7 +144,6 @@ class Thorough:
 
         Prepared in blocks, when it is their turn: the donors of a million rows would not fit into memory.
         """
-        front = Front(by_features=self.n_wanted > 1)
         rows, wanted, rules, groups = seekers.rows, seekers.wanted, seekers.rules, seekers.groups
         # Where the nearest donor may be of no use, the greedy search falls back on many donors: this looks at no fewer.
         is_wide = self.neighbors is None or rules is not None or self.is_refused is not None
@@ -189,12 +197,12 @@ class Thorough:
                         joined(start),
                         scores[j],
                         wanted[i],
-                        front,
                         singles,
                         self.jury,
                         self.is_refused,
                         n_asked=n_asked,
                         check=partial(self._check, mine),
+                        alternatives=self.n_wanted > 1,
                         only_sparsest=self.objective == "sparsity" and not self.wants_front,
                     ),
                 )
