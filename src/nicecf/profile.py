@@ -79,8 +79,10 @@ def _decimals(present: Floats, dtype: np.dtype[np.generic]) -> tuple[int, bool]:
 
 def _edges(present: Floats, *, is_whole: bool) -> Floats:
     low, high = float(present.min()), float(present.max())
+    # Of very large numbers, half of one is nothing: no value may fall out of its own bar.
+    half = max(0.5, float(np.spacing(max(abs(low), abs(high)))))
     if low == high:
-        return np.array([low - 0.5, low + 0.5])
-    if is_whole and high - low < _BINS:  # a bar for each value
+        return np.array([low - half, low + half])
+    if is_whole and high - low < _BINS and half == 0.5:  # a bar for each value
         return np.arange(low - 0.5, high + 1.0)
     return np.linspace(low, high, _BINS + 1)
