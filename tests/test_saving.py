@@ -1078,10 +1078,11 @@ def test_a_forged_extension_type_is_not_read(wrong, tmp_path):
 
 @pytest.mark.parametrize("low", [0, 2**52 - 1, 2**53 - 4])
 @pytest.mark.parametrize("n_values", [1, 4])
-def test_the_largest_whole_numbers_come_back(low, n_values, tmp_path):
+@pytest.mark.parametrize("scale", ["range", "std"])
+def test_the_largest_whole_numbers_come_back(low, n_values, scale, tmp_path):
     frame = pd.DataFrame({"a": low + np.arange(12) % n_values, "b": np.arange(12.0)})
     model = lambda X: np.column_stack([X["b"] < 6, X["b"] >= 6]).astype(float)
-    nice = NICE(model, classes=[0, 1], justified=False).fit(frame)
+    nice = NICE(model, classes=[0, 1], justified=False, scale=scale).fit(frame)
     assert [int(of.counts.sum()) for of in nice._fitted.profile.columns] == [12, 12]
     again = NICE.load(saved(nice, tmp_path), model=model)
     assert_same(again.explain(frame), nice.explain(frame))

@@ -166,17 +166,19 @@ def check_distance(
         n_seen = int(of.counts.sum()) + of.n_missing
         if profile.n_rows > n_rows or n_seen > profile.n_rows or (n_seen < profile.n_rows and not is_guarded):
             raise Damaged(f"the histogram of column {column.name!r} is not one of its training rows")
-        least, most = 0.0, 0.0
+        least, most, slack = 0.0, 0.0, 0.0
         if not column.is_categorical:
             present = known[~np.isnan(known[:, j]), j]
             least, most = float(np.ptp(present)) if len(present) else 0.0, 2 * _LARGEST_NUMBER
             if profile.n_rows == n_rows and not is_guarded:
                 _check_within(present, of, column)
                 least = most = _range_of(of)
+            # Of very large numbers the mean is rounded, and with it the deviation.
+            slack = 2 * float(np.spacing(np.abs(of.edges).max(initial=0.0)))
         if option == "std":
             # The least deviation: all other rows lie in the middle. The largest: half of them at each end.
             least, most = least / np.sqrt(2 * n_rows), most / 2
-        if not least * (1 - 1e-9) <= distance.scales[j] <= most * (1 + 1e-9):
+        if not least * (1 - 1e-9) - slack <= distance.scales[j] <= most * (1 + 1e-9) + slack:
             raise Damaged(
                 f"the scale of column {column.name!r} is {distance.scales[j]:g}, which its training data cannot have"
             )
@@ -220,7 +222,8 @@ def check_autoencoder(
     if not all(np.isfinite(part).all() for part in (*autoencoder.weights, *autoencoder.biases)):
         raise Damaged("its autoencoder has weights that are no numbers")
     most = (inputs.high - inputs.low) * (0.5 if option == "std" else 1.0)
-    is_near = np.isclose(distance.scales, most) if option == "range" else distance.scales <= most * (1 + 1e-9)
+    slack = 2 * np.spacing(np.maximum(np.abs(inputs.low), np.abs(inputs.high)))
+    is_near = np.isclose(distance.scales, most) if option == "range" else distance.scales <= most * (1 + 1e-9) + slack
     if not (inputs.low < inputs.high).all() or not (is_near | (distance.scales == 0)).all():
         raise Damaged("the ranges of its autoencoder are not the scale of its columns")
     for column, levels in zip(schema.columns, inputs.levels, strict=True):
