@@ -1,17 +1,21 @@
 """share_donor=False never hands out a training row as it is; min_count=k only values that k training rows hold."""
 
+import json
 from collections import Counter
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nicecf import NICE, Constraints, OptionError
+from nicecf import NICE, Constraints, ModelError, NicecfError, OptionError, outcomes, replay
+from nicecf.plots.data import changes, frequencies, pareto, regions, variants, walk
 from nicecf.privacy import Privacy
 from nicecf.reasons import KEPT_BACK
+from nicecf.tablefiles import like, read_cells
 from strategies import as_lists, problems
 
 WAYS = [("none", "greedy"), ("sparsity", "greedy"), ("plausibility", "greedy"), ("sparsity", "thorough")]
@@ -203,3 +207,187 @@ def test_pictures_of_a_guarded_explainer_show_no_rare_value_and_no_donor():
     assert columns[2].counts.sum() == 299
     assert cfs[0].donor is not None
     assert cfs._origin.maker.donor(cfs[0].donor) is None
+
+
+# Held by one training row each: nothing that leaves a guarded explainer may name them.
+SECRETS = ("SECRET", "98765")
+TOWNS, GRADES = ["Ayr", "Bath"], ["low", "mid", "high"]
+
+
+def people_with_secrets():
+    """Good is who has points and an income; of each other column, one person holds a value that nobody else has."""
+    random = np.random.default_rng(0)
+    n = 300
+    X = pd.DataFrame({"points": random.integers(0, 6, n), "income": random.choice([10.0, 20.5, 40.0, 80.0], n)})
+    X["town"] = pd.Series(random.choice(TOWNS, n), dtype=object)
+    X["name"] = pd.Series(random.choice(["Ann", "Bob"], n), dtype="string")
+    X["grade"] = random.choice(GRADES, n)
+    good = (X["points"] > 2) & (X["income"] > 15)
+    # The best of all donors: near to everybody, and of the class that is wanted.
+    X.loc[0, ["points", "income", "town", "name", "grade"]] = [5, 98765.25, "SECRET-17", "SECRET-19", "SECRET-18"]
+    good[0] = True
+    X["grade"] = pd.Categorical(X["grade"], ["SECRET-18", *GRADES], ordered=True)
+    return X, good.astype(int)
+
+
+def says_good(X):
+    good = (np.asarray(X["points"]).astype(float) > 2) & (np.asarray(X["income"]).astype(float) > 15)
+    return np.column_stack([~good, good]) * 0.8 + 0.1
+
+
+def strangers():
+    X = pd.DataFrame({"points": [0, 1, 5], "income": [10.0, 20.5, 10.0]})
+    X["town"] = pd.Series(["Ayr", "Elsewhere", "Bath"], dtype=object)
+    X["name"] = pd.Series(["Ann", "Bob", "Zoe"], dtype="string")
+    X["grade"] = pd.Categorical(["low", "mid", "low"], ["low", "mid"])
+    return X
+
+
+def told(value):
+    """All that a value says, however long: arrays and frames in full, with the categories of their columns."""
+    with np.printoptions(threshold=10**9), pd.option_context("display.max_rows", None, "display.max_columns", None):
+        if isinstance(value, pd.DataFrame):
+            return f"{value.to_csv()} {[repr(value[name].dtype) + repr(value[name].array) for name in value]}"
+        return f"{value} {value!r}"
+
+
+def all_outputs(nice, X, **asked):
+    cfs = nice.explain(X, **asked)
+    yield from (cfs, nice, nice._fitted, nice._fitted.schema, nice._fitted.profile, cfs._origin, cfs._schema)
+    yield from (cfs.to_frame(), cfs.changes(), cfs.metrics(), cfs.reasons, cfs.notes, cfs.to_numpy(), cfs.donors)
+    yield from ((one, None if one is None else one.constraints) for one in cfs.relaxations)
+    for style in ("sentence", "bullets", "analyst", "letter"):
+        yield cfs.texts(style)
+    yield from (cfs.to_html(), cfs._repr_html_(), json.dumps(cfs.to_records(), default=str), outcomes.table(cfs))
+    yield from (cfs.summary(by="town"), cfs.summary(by="grade")._repr_html_(), frequencies.frequencies_of(cfs))
+    for one in cfs:
+        yield from (one, one._repr_html_(), one.to_frame(), walk.walk_of(one), changes.changes_of(one))
+        yield from (regions.regions_of(one, [a, b]) for a, b in combinations(X, 2) if {a, b} & {"points", "income"})
+        yield variants.variants_of({"this": one})
+        again = replay(one.to_record(), nice)
+        yield from (again, again.again, None if again.again is None else again.again.to_frame())
+    if asked.get("n_counterfactuals"):
+        yield from (cfs.pareto(), cfs.pareto().to_frame(), pareto.pareto_of(cfs))
+
+
+GUARDS = [{"min_count": 5}, {"min_count": 5, "share_donor": False}]
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+@pytest.mark.parametrize(
+    ("options", "asked"),
+    [
+        ({}, {}),
+        ({"optimize": "none"}, {}),
+        ({"optimize": "none"}, {"constraints": Constraints(max_changes=1)}),
+        ({}, {"constraints": Constraints(immutable=["points", "income"])}),
+        ({"optimize": "plausibility"}, {"constraints": Constraints(immutable=["points"], ranges={"income": (None, 11)})}),
+        ({"search": "thorough"}, {"n_counterfactuals": 3}),
+        ({"search": "thorough"}, {"constraints": Constraints(immutable=["points", "income"], max_changes=2)}),
+    ],
+)  # fmt: skip
+def test_no_output_names_what_one_person_alone_holds(guard, options, asked):
+    nice = NICE(says_good, classes=[0, 1], **options, **guard).fit(*people_with_secrets())
+    for output in all_outputs(nice, strangers(), **asked):
+        words = told(output)
+        assert not [secret for secret in SECRETS if secret in words], type(output)
+
+
+def test_without_a_guard_the_same_outputs_do_name_it():
+    nice = NICE(says_good, classes=[0, 1], optimize="none").fit(*people_with_secrets())
+    row = strangers()[:1].assign(income=98000.0, grade=pd.Categorical(["low"], GRADES))
+    rules = Constraints(immutable=["town", "name", "grade"])
+    words = " ".join(told(output) for output in all_outputs(nice, row, constraints=rules))
+    assert [secret in words for secret in SECRETS] == [True, True]
+
+
+ODD_RULES = [
+    {"allowed": {"town": ["SECRET-1"]}}, {"allowed": {"town": ["Bat"]}}, {"allowed": {"grade": ["SECRET-1", "lo"]}},
+    {"forbid": {"town": [("Ayr", "SECRET-1")]}}, {"forbid": {"grade": [("low", "top")]}},
+    {"increasing": ["town"]}, {"decreasing": ["name"]}, {"increasing": {"town": ["Ayr", "Eton"]}},
+    {"increasing": {"grade": ["low", "mid"]}}, {"decreasing": {"grade": ["mid", "high"]}},
+    {"ranges": {"town": (1, 2)}}, {"step": {"grade": 1}}, {"immutable": ["SECRET"]}, {"allowed": {"income": ["much"]}},
+]  # fmt: skip
+ODD_ROWS = [
+    {"town": 5}, {"town": True}, {"name": 3.5}, {"grade": 7}, {"income": "much"}, {"points": "few"}, {"income": np.inf},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_no_error_names_what_one_person_alone_holds(guard):
+    X, y = people_with_secrets()
+    nice = NICE(says_good, classes=[0, 1], **guard).fit(X, y)
+    rows = strangers()
+    calls = [lambda rules=rules: nice.explain(rows, constraints=Constraints(**rules)) for rules in ODD_RULES]
+    calls += [
+        lambda rules=rules: NICE(says_good, classes=[0, 1], constraints=Constraints(**rules), **guard).fit(X, y)
+        for rules in ODD_RULES
+    ]
+    calls += [lambda odd=odd: nice.explain(rows.astype(object).assign(**odd)) for odd in ODD_ROWS]
+    calls += [lambda: nice.explain(rows, target_class="SECRET"), lambda: nice.explain(rows.drop(columns="town"))]
+    calls += [lambda: nice.explain(pl.from_pandas(rows.astype({"grade": str})))]
+    for call in calls:
+        with pytest.raises(NicecfError) as raised:
+            call()
+        words = str(raised.value)
+        for asked in ("SECRET-1'", "'SECRET'"):  # what the caller wrote
+            words = words.replace(asked, "")
+        assert not [secret for secret in SECRETS if secret in words]
+
+
+def test_whether_one_person_holds_a_value_is_not_told_to_those_who_guess_it():
+    nice = NICE(says_good, classes=[0, 1], min_count=5).fit(*people_with_secrets())
+    for rules in ({"allowed": {"town": ["{}"]}}, {"forbid": {"town": [("Ayr", "{}")]}}):
+        messages = []
+        for guess in ("SECRET-17", "SECRET-99"):
+            given = Constraints(**json.loads(json.dumps(rules).replace("{}", guess)))
+            with pytest.raises(OptionError) as raised:
+                nice.explain(strangers(), constraints=given)
+            messages.append(str(raised.value).replace(guess, "?"))
+        assert messages[0] == messages[1]
+        assert (
+            messages[0].endswith(
+                "a value that too few training rows have (min_count), or none: no counterfactual could have it. Its values "
+                "are 'Ayr', 'Bath'."
+            )
+            or "'Bath', 'Ayr'" in messages[0]
+        )
+    for before in ("SECRET-17", "SECRET-99"):  # a row could have it
+        assert nice.explain(strangers(), constraints=Constraints(forbid={"town": [(before, "Ayr")]})).found.all()
+
+
+def test_an_order_needs_no_value_that_is_kept_back():
+    X, y = people_with_secrets()
+    nice = NICE(says_good, classes=[0, 1], min_count=5).fit(X, y)
+    cfs = nice.explain(strangers(), constraints=Constraints(increasing={"grade": GRADES, "town": TOWNS}))
+    assert cfs.found.all()
+
+
+def test_a_rule_of_the_rows_own_rare_value_is_kept():
+    X, y = people_with_secrets()
+    nice = NICE(says_good, classes=[0, 1], min_count=5, optimize="none").fit(X, y)
+    row = strangers()[:1].assign(town="SECRET-17")
+    assert nice.explain(row).to_frame()["town"][0] in TOWNS
+    forbid = {"town": [("SECRET-17", town) for town in TOWNS]}
+    assert nice.explain(row, constraints=Constraints(forbid=forbid)).to_frame()["town"][0] == "SECRET-17"
+
+
+def test_another_model_is_told_by_the_position_of_a_training_row_and_not_by_its_values():
+    is_other = []
+    model = lambda X: 1 - says_good(X) if is_other else says_good(X)
+    nice = NICE(model, classes=[0, 1], min_count=5).fit(*people_with_secrets())
+    is_other.append(True)
+    with pytest.raises(ModelError, match="training row") as raised:
+        nice.explain(strangers())
+    assert not [secret for secret in SECRETS if secret in str(raised.value)]
+
+
+def test_rows_of_a_file_get_no_categories_that_are_kept_back(tmp_path):
+    nice = NICE(says_good, classes=[0, 1], min_count=5).fit(*people_with_secrets())
+    strangers().to_csv(tmp_path / "rows.csv", index=False)
+    rows = like(read_cells(tmp_path / "rows.csv"), nice._fitted.schema.columns)
+    assert rows["grade"].cat.categories.tolist() == GRADES
+    assert nice.explain(rows).to_frame()["grade"].dtype == rows["grade"].dtype
+    (tmp_path / "odd.jsonl").write_text('{"points": 1, "income": 1, "town": 5, "name": "A", "grade": "low"}\n')
+    with pytest.raises(NicecfError, match="held text when fit saw it \\(such as '(Ayr|Bath)'\\)"):
+        like(read_cells(tmp_path / "odd.jsonl"), nice._fitted.schema.columns)

@@ -255,7 +255,10 @@ def _cell(value: Any, marker: Any, column: Column, schema: Schema) -> Cells:
         code = len(column.levels) if known is None else known
     if code == len(column.levels):  # a category that training never saw
         levels = container.native_levels([*column.levels, value], column.prototype)
-    return container.write_levels(np.array([code]), levels, marker)
+    cells = container.write_levels(np.array([code]), levels, marker)
+    # The categories of a guarded column are nobody's business but for the row's own.
+    is_guarded = column.common is not None and isinstance(cells, pd.Categorical)
+    return cells.remove_unused_categories() if is_guarded else cells
 
 
 def _is_alike(number: Any, other: Any) -> bool:

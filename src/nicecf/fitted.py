@@ -56,9 +56,12 @@ class Call:
     time_budget: float | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
-    """What ``fit`` learned; explaining reads it and never writes."""
+    """What ``fit`` learned; explaining reads it and never writes.
+
+    ``schema`` is that of the training data, with the values that may be taken of it and told.
+    """
 
     schema: Schema
     cost: Cost
@@ -84,11 +87,6 @@ class Fitted:
     def jury(self) -> Jury:
         """The models that must agree."""
         return self.donors.jury
-
-    @cached_property
-    def trained(self) -> Schema:
-        """The schema of the training data, with the values that may be taken of it."""
-        return self.privacy.guarded(self.schema)
 
     @property
     def _positions(self) -> Ints:
@@ -124,7 +122,7 @@ class Fitted:
         X, n_wanted = call.X, call.n_wanted
         rows, schema = self.schema.encode(X)
         index = schema.container.labels(X)
-        parts = parts_of(self.constraints, call.constraints, schema, rows, trained=self.trained, index=index)
+        parts = parts_of(self.constraints, call.constraints, schema, rows, trained=self.schema, index=index)
         cost = self.twin_cost if twin else self.cost
         # NICE(none) asks for no hybrids, so there is none to look ahead for; "balanced" has no reward of its own.
         choice = DonorChoice(self.donors, budget=cost.rows_worth_a_call, has_hybrids=self.reward is not None)
@@ -157,7 +155,7 @@ class Fitted:
             question,
             self.donors,
             self.n_decided,
-            self.trained,
+            self.schema,
             self.privacy.min_count,
             self._is_training_row,
             walk=partial(self._walk, error=error),
@@ -327,7 +325,7 @@ class Fitted:
     ) -> Floats | None:
         """The counterfactual of one row under other rules."""
         lines = np.array([line])
-        rules = rules_of(constraints, question.schema, question.rows[lines], trained=self.trained)
+        rules = rules_of(constraints, question.schema, question.rows[lines], trained=self.schema, is_checked=True)
         choice = DonorChoice(self.donors, budget=0, has_hybrids=False)
         points = self._answers(question, Part(lines, constraints, rules), choice, error, 1, _nothing).points
         return points.values[0] if len(points.row) else None

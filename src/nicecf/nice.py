@@ -173,8 +173,6 @@ class NICE(Explainer):
             min_probability=self.min_probability,
             robust_to=self.robust_to,
         )
-        if self.constraints is not None:  # for its errors: what is wrong should be said now
-            rules_of(self.constraints, training.schema, training.values[:1], trained=training.schema)
         return self._keep(self._fitted_to(training))
 
     def explain(
@@ -285,6 +283,10 @@ class NICE(Explainer):
         return other
 
     def _fitted_to(self, training: Training) -> Fitted:
+        privacy = Privacy.of(training.values, share_donor=bool(self.share_donor), min_count=self.min_count)
+        guarded = privacy.guarded(training.schema)
+        if self.constraints is not None:  # for its errors: what is wrong should be said before anything takes long
+            rules_of(self.constraints, guarded, training.values[:1], trained=guarded)
         decisions, n_classes = training.decisions, len(training.jury.classes)
         choices = self._choices()
         is_categorical = training.schema.is_categorical
@@ -302,14 +304,12 @@ class NICE(Explainer):
         twin, twin_cost = find_twin(self.model, training, witnesses) if self.accelerate else (None, cost)
         weights = weights_of(self.feature_weights, training.schema)
         distance = Heom.of(training.values, is_categorical, self.scale, weights)
-        privacy = Privacy.of(training.values, share_donor=bool(self.share_donor), min_count=self.min_count)
         fingerprints = training.fingerprints
-        guarded = privacy.guarded(training.schema)
         profile = training.profile if guarded is training.schema else Profile.of(training.values, guarded)
         # The index takes the encoded rows over and reorders them: no one may use them after this line.
         index = DonorIndex.of(training.values, np.where(is_donor, groups, -1), n_groups, distance)
         fitted = Fitted(
-            schema=training.schema,
+            schema=guarded,
             cost=cost,
             twin=twin,
             twin_cost=twin_cost,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,8 @@ from nicecf.tables.cells import nearest_held
 # How far a change may be from a whole number of steps, as a share of the values: decimal fractions are not exact.
 _ROUNDING = 1e-9
 _FLOAT64 = np.dtype(np.float64)
+# The code of a value that no cell has.
+_NOTHING = -2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +54,21 @@ def parts_of(
 
 
 def rules_of(
-    constraints: Constraints, schema: Schema, rows: Floats, *, trained: Schema, index: pd.Index[Any] | None = None
+    constraints: Constraints,
+    schema: Schema,
+    rows: Floats,
+    *,
+    trained: Schema,
+    index: pd.Index[Any] | None = None,
+    is_checked: bool = False,
 ) -> Rules:
     """Read constraints for some rows.
 
     ``trained`` is the schema of the training table: it knows which values a donor can have. ``index`` are the labels of
-    the rows, which those of per-row bounds must equal.
+    the rows, which those of per-row bounds must equal. ``is_checked``: they were read before, so that a value that no
+    counterfactual could have is no mistake, but one that other rows have.
     """
-    return _Reader(schema, rows, trained, index).rules(constraints)
+    return _Reader(schema, rows, trained, index, is_checked).rules(constraints)
 
 
 def keep_rules(parts: list[Part], lines: Ints, values: Floats) -> Bools:
@@ -112,11 +121,14 @@ def _by_constraints(constraints: Any, n_rows: int) -> list[tuple[Ints, Constrain
 class _Reader:
     """Reads constraints by the columns of a table."""
 
-    def __init__(self, schema: Schema, rows: Floats, trained: Schema, index: pd.Index[Any] | None) -> None:
+    def __init__(
+        self, schema: Schema, rows: Floats, trained: Schema, index: pd.Index[Any] | None, is_checked: bool
+    ) -> None:
         self._schema = schema
         self._rows = rows
         self._trained = trained
         self._index = index
+        self._is_checked = is_checked
 
     def rules(self, constraints: Constraints) -> Rules:
         n_features = len(self._schema.columns)
@@ -132,11 +144,12 @@ class _Reader:
             conditions[self._at(one, "ranges")].append(self._range(one, pair))
         for one, values in constraints.allowed.items():
             j = self._at(one, "allowed")
-            among = np.array([_encoded(value, self._trained, j, "allowed") for value in values])
-            conditions[j].append(Among(among))
+            conditions[j].append(Among(np.array([self._new_value(value, j, "allowed") for value in values])))
         for one, pairs in constraints.forbid.items():
             j = self._at(one, "forbid")
-            conditions[j].append(_not_from_to(pairs, self._trained, j))
+            before = [self._own_value(value, j, "forbid") for value, _ in pairs]
+            after = [self._new_value(value, j, "forbid") for _, value in pairs]
+            conditions[j].append(NotFromTo(np.array(before), np.array(after), _dtype_of(self._trained, j)))
         for one, step in constraints.step.items():
             self._check_numeric(one, "step", "allowed")
             j = self._at(one, "step")
@@ -168,10 +181,11 @@ class _Reader:
             if order is None:
                 raise OptionError(
                     f"{name} names {one!r}, which is categorical, so that it has no order. Give one: {name}={{{one!r}: "
-                    f"[{listed(column.levels, limit=3)}, ...]}}, from low to high."
+                    f"[{listed(column.told_levels, limit=3)}, ...]}}, from low to high."
                 )
             ranked = {_code_of(value, column) for value in order}
-            left_out = [level for code, level in enumerate(self._trained.columns[j].levels) if code not in ranked]
+            # What too few training rows hold is not handed out, and not told: it needs no place in the order.
+            left_out = [level for level in self._trained.columns[j].told_levels if column.code(level) not in ranked]
             if left_out:
                 raise OptionError(
                     f"{name} gives an order of {one!r} that leaves out {listed(left_out)}. Name all its values."
@@ -208,6 +222,32 @@ class _Reader:
             raise OptionError(f"the range of {one!r} has bounds of shape {bounds.shape}; pass one number for each row.")
         return np.where(np.isnan(bounds), otherwise, bounds)
 
+    def _own_value(self, value: Any, j: int, option: str) -> float:
+        """What a row may have. Of a guarded column nobody is told whether any training row has it."""
+        code = _encoded(value, self._trained, j, option)
+        if code is None and self._trained.columns[j].common is None:
+            self._refuse(value, j, option)
+        return _NOTHING if code is None else code
+
+    def _new_value(self, value: Any, j: int, option: str) -> float:
+        """What a row may change to: a value that counterfactuals may have, or that some row has."""
+        code, column = _encoded(value, self._trained, j, option), self._trained.columns[j]
+        common = column.common if column.is_categorical and value is not None else None
+        is_kept_back = common is not None and code not in common
+        if (code is None or is_kept_back) and not self._is_checked and code not in self._rows[:, j]:
+            self._refuse(value, j, option)
+        return _NOTHING if code is None else code
+
+    def _refuse(self, value: Any, j: int, option: str) -> NoReturn:
+        column = self._trained.columns[j]
+        levels = column.told_levels
+        who = "no training row has" if column.common is None else "too few training rows have (min_count), or none"
+        known = f"Its values are {listed(levels)}." if levels else "It has no other either."
+        raise OptionError(
+            f"{option} has {value!r} for {column.name!r}, a value that {who}: no counterfactual could have it. "
+            f"{known}{did_you_mean(value, levels)}"
+        )
+
     def _check_numeric(self, one: Feature, option: str, instead: str) -> None:
         column = self._schema.columns[self._at(one, option)]
         if column.is_categorical:
@@ -216,13 +256,10 @@ class _Reader:
 
 def forbids(pair: tuple[Any, Any], schema: Schema, j: int, before: float, after: float) -> bool:
     """Whether a pair (before, after) of a rule means the change of column ``j`` between two encoded values."""
-    rule = _not_from_to([pair], schema, j)
+    codes = [_encoded(value, schema, j, "forbid") for value in pair]
+    first, last = (np.array([_NOTHING if code is None else code]) for code in codes)
+    rule = NotFromTo(first, last, _dtype_of(schema, j))
     return not rule.allows(np.zeros(1, dtype=np.intp), np.array([before]), np.array([after]))[0]
-
-
-def _not_from_to(pairs: Iterable[tuple[Any, Any]], schema: Schema, j: int) -> NotFromTo:
-    before, after = zip(*([_encoded(value, schema, j, "forbid") for value in pair] for pair in pairs), strict=True)
-    return NotFromTo(np.array(before), np.array(after), _dtype_of(schema, j))
 
 
 def _ranks(order: tuple[Any, ...], column: Column) -> Floats:
@@ -260,8 +297,8 @@ def _code_of(value: Any, column: Column) -> int | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _encoded(value: Any, schema: Schema, j: int, option: str) -> float:
-    """A value of column ``j`` as the float that stands for it; OptionError for a category that is not known."""
+def _encoded(value: Any, schema: Schema, j: int, option: str) -> float | None:
+    """A value of column ``j`` as the float that stands for it; None for a category that is not known."""
     column = schema.columns[j]
     if value is None:
         return MISSING_CATEGORY if column.is_categorical else float("nan")
@@ -271,9 +308,4 @@ def _encoded(value: Any, schema: Schema, j: int, option: str) -> float:
         except (TypeError, ValueError):
             raise OptionError(f"{option} has {value!r} for {column.name!r}, which is numeric.") from None
     code = _code_of(value, column)
-    if code is not None:
-        return float(code)
-    raise OptionError(
-        f"{option} has {value!r} for {column.name!r}, a value that no training row has: no counterfactual could have "
-        f"it. Its values are {listed(column.levels)}.{did_you_mean(value, column.levels)}"
-    )
+    return None if code is None else float(code)

@@ -83,7 +83,7 @@ class Reasons:
             if question.scorer.is_out_of_time():
                 break
             rows = question.rows[part.lines]
-            rules = rules_of(rule.constraints, question.schema, rows, trained=self.trained).take(left)
+            rules = rules_of(rule.constraints, question.schema, rows, trained=self.trained, is_checked=True).take(left)
             seekers = Seekers(question.rows[lines], question.outputs[lines], question.wanted[lines], rules)
             # Without the limit on changes, the donors are those of the search itself, whichever had to be tried.
             most = None if rule.name == "max_changes" else _tried_for_each(part.constraints, self.donors.jury)

@@ -57,8 +57,8 @@ class Column:
 
     name: Hashable
     is_categorical: bool
-    prototype: Cells
-    levels: tuple[Any, ...] = ()
+    prototype: Cells = field(repr=False)
+    levels: tuple[Any, ...] = field(default=(), repr=False)
     # How an object column marks a missing cell (None, nan, NA): models tell them apart.
     missing: Any = np.nan
     has_missing: bool = False
@@ -75,6 +75,13 @@ class Column:
         # Among objects, a model may tell 1 from True; elsewhere all cells are of one type, and 1.0 may stand for 1.
         return bool(self.prototype.dtype == np.dtype(object))
 
+    @property
+    def told_levels(self) -> tuple[Any, ...]:
+        """The categories that anyone may be told of: all, or those that enough training rows hold."""
+        if self.common is None:
+            return self.levels
+        return tuple(self.levels[int(code)] for code in self.common if code >= 0)
+
     def code(self, value: Any) -> int | None:
         """The code of a category, None for one that is not known."""
         return self._code_of.get(level_key(value, self._by_type))
@@ -86,7 +93,7 @@ class Schema:
 
     container: Container
     columns: tuple[Column, ...]
-    empty: Table
+    empty: Table = field(repr=False)
 
     @classmethod
     def of(cls, X: Table, categorical_features: Any = "auto") -> tuple[Schema, Floats]:
@@ -326,10 +333,10 @@ def _check_same_sort(unseen: list[Any], column: Column) -> None:
     wrong = [value for value in unseen if _sort(value) not in was]
     if was and wrong:
         now = {_sort(value) for value in wrong}
+        example = f" (such as {plain(column.told_levels[0])!r})" if column.told_levels else ""
         raise SchemaError(
-            f"column {column.name!r} held {' and '.join(sorted(was))} when fit saw it (such as "
-            f"{plain(column.levels[0])!r}), but now holds {' and '.join(sorted(now))} (such as {plain(wrong[0])!r}). "
-            "Convert it as it was for the training data."
+            f"column {column.name!r} held {' and '.join(sorted(was))} when fit saw it{example}, but now holds "
+            f"{' and '.join(sorted(now))} (such as {plain(wrong[0])!r}). Convert it as it was for the training data."
         )
 
 

@@ -310,7 +310,7 @@ def _fitted(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> Fitted:
     if len(parts.index.leaves) != n_groups:
         raise ModelError("the models or the margin are not those that the explainer was saved with. Fit again.")
     fitted = Fitted(
-        schema=parts.schema,
+        schema=parts.privacy.guarded(parts.schema),
         cost=models.cost,
         twin=models.twin,
         twin_cost=models.twin_cost,

@@ -35,6 +35,8 @@ class ColumnLike(Protocol):
     @property
     def levels(self) -> Sequence[Any]: ...
     @property
+    def told_levels(self) -> Sequence[Any]: ...
+    @property
     def missing(self) -> Any: ...
     @property
     def has_missing(self) -> bool: ...
@@ -164,9 +166,10 @@ def _as_level(column: ColumnLike, *, is_text: bool) -> Callable[[Any], Any]:
     def as_text(value: Any) -> Any:
         if not isinstance(value, str):
             if has_text and isinstance(value, (bool, int, float)) and value not in levels:
+                example = f" (such as {plain(column.told_levels[0])!r})" if column.told_levels else ""
                 raise _UnfitError(
-                    f"holds the number {value!r}, but held text when fit saw it (such as {levels[0]!r}); write it as "
-                    "text, as it was for the training data"
+                    f"holds the number {value!r}, but held text when fit saw it{example}; write it as text, as it was "
+                    "for the training data"
                 )
             return value
         if value in by_word and value:
@@ -211,7 +214,10 @@ def _levels(values: Objects, column: ColumnLike) -> Any:
     if isinstance(dtype, pd.CategoricalDtype):
         known = set(dtype.categories)
         unseen = list(dict.fromkeys(value for value in values[~missing] if value not in known))
-        categories = dtype.categories.append(pd.Index(unseen)) if unseen else dtype.categories
+        # What may not be told does not ride along as a category that no cell holds.
+        kept_back = set(column.levels) - set(column.told_levels) - set(values[~missing])
+        categories = dtype.categories[[one not in kept_back for one in dtype.categories]]
+        categories = categories.append(pd.Index(unseen)) if unseen else categories
         return pd.Categorical(values, categories=categories, ordered=dtype.ordered)
     if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype):
         exact = np.array(values[~missing].tolist())

@@ -229,7 +229,9 @@ def _levels(this: Explanation, j: int, name: str, profile: ColumnProfile, marks:
     counts = np.zeros(len(this.batch._schema.columns[j].levels), dtype=np.intp)
     counts[: len(profile.counts)] = profile.counts
     asked = list(dict.fromkeys(int(code) for code in marks))
-    frequent = [int(code) for code in np.argsort(-counts, kind="stable") if int(code) not in asked]
+    common = this.batch._schema.columns[j].common
+    told = np.arange(len(counts)) if common is None else common[common >= 0].astype(np.intp)
+    frequent = [int(code) for code in told[np.argsort(-counts[told], kind="stable")] if int(code) not in asked]
     codes = sorted([*asked, *frequent[: max(_MOST_LEVELS - len(asked), 0)]])
     levels = tuple(this.spelling.value(j, code) for code in codes)
     held = np.array([profile.n_missing if code < 0 else counts[code] for code in codes], dtype=np.float64)
