@@ -197,7 +197,7 @@ def test_12_a_model_that_changed_for_one_row_only_never_passes_it_off_as_its_own
 
     nice = NICE(model).fit(np.array([[0.0], [1.0], [2.0]]), [0, 1, 1])
     later.append(True)
-    with pytest.raises(ModelError, match="row 0 has the values of training row 2, but another class now than at fit"):
+    with pytest.raises(ModelError, match="the model is not the one that fit saw: for training row 2"):
         nice.explain(np.array([[2.0]]))
 
 

@@ -221,9 +221,12 @@ class _Search:
             is_open &= ~self._is_refused(values)
         if rules is not None:
             is_new |= differs(values, as_they_are).any(axis=1)
-        is_new &= is_open
         # Without rules every row has a donor, also when time is short.
         score = self._score.in_any_case if rules is None else self._score
+        is_row_itself = (changes == 0) & ~is_new
+        if is_row_itself.any():  # a training row that is to be explained: what the model says of it is known by now
+            donors.check_unchanged(places[is_row_itself], score(values[is_row_itself]))
+        is_new &= is_open
         if is_new.any():
             outputs[is_new] = score(values[is_new])
         is_accepted = is_open & donors.jury.accepts(outputs, self._wanted[lines])

@@ -146,7 +146,8 @@ class Thorough:
         """
         rows, wanted, rules, groups = seekers.rows, seekers.wanted, seekers.rules, seekers.groups
         # Where the nearest donor may be of no use, the greedy search falls back on many donors: this looks at no fewer.
-        is_wide = self.neighbors is None or rules is not None or self.is_refused is not None
+        is_ruled = rules is not None and (rules.can_block or seekers.most_changes < rows.shape[1])
+        is_wide = self.neighbors is None or is_ruled or self.is_refused is not None
         k = min(max(self.neighbors or 0, _NEIGHBORS if is_wide else 0), len(self.index.values))
         block = max(1, min(_BLOCK, CELLS_PER_CALL // max(k, rows.shape[1])))
         for at in range(0, len(rows), block):
