@@ -81,6 +81,10 @@ def ask(outcome: Outcome, what: str, call: Callable[[], Any]) -> Any:
         if str(error).startswith("accelerate knows"):
             outcome.apart["the library says that the model has no faster twin"] += 1
             raise Refused from error
+        # Of a guarded column, a rule that names a rare value is refused like one that names an unknown one.
+        if "a value that too few training rows have (min_count)" in str(error):
+            outcome.apart["a rule names a value that min_count guards"] += 1
+            raise Refused from error
         outcome.note("what is allowed is accepted", [f"{what}: {type(error).__name__}: {error}"])
         raise Refused from error
     except Exception as error:

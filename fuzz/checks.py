@@ -373,17 +373,25 @@ def _column_holds(cells: Any, new: list[Any]) -> bool:
         return True
     try:
         if isinstance(cells, pl.Series):
-            return pl.Series(new, dtype=cells.dtype, strict=False).to_list() == new
+            held = pl.Series(new, dtype=cells.dtype, strict=False).to_list()
+            return all(map(_is_held, held, new))
         dtype = cells.dtype
         if isinstance(dtype, pd.CategoricalDtype):
             return all(is_missing(value) or value in dtype.categories for value in new)
         if isinstance(dtype, np.dtype):
             may_miss = dtype.kind in "fO" or not any(map(is_missing, new))
             return dtype.kind == "O" or (may_miss and _numbers_fit(dtype, new))
-        held = pd.array(new, dtype=dtype)
-        return all(is_missing(b) if is_missing(a) else a == b for a, b in zip(list(held), new, strict=True))
+        return all(map(_is_held, pd.array(new, dtype=dtype), new))
     except Exception:
         return False
+
+
+def _is_held(held: Any, value: Any) -> bool:
+    """Whether a value came through a dtype as it was; integers do not hold -0.0."""
+    if is_missing(held) or is_missing(value):
+        return is_missing(held) and is_missing(value)
+    is_zero = isinstance(value, float) and value == 0
+    return held == value and not (is_zero and np.signbit(float(held)) != np.signbit(value))
 
 
 def changes_say_what_differs(facts: Facts, answer: Answer) -> list[str]:

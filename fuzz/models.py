@@ -327,11 +327,16 @@ def _heavy(random: Random, n_train: int) -> tuple[str, Any, bool]:
 
 def trained(random: Random, tables: Tables, *, heavy: bool, n_classes: int = 2) -> Model:
     """An estimator behind the reader of the tables, or by itself on an array of plain numbers."""
+    from sklearn.tree import DecisionTreeClassifier
+
     classes = list(_pick(random, LABELS[n_classes]))
     codes = trained_labels(random, tables, n_classes)
     for _ in range(8 if heavy else 0):  # cross-validation wants some rows of each class
         codes[random.integers(0, len(codes), 2 * n_classes)] = np.repeat(np.arange(n_classes), 2)
     name, estimator, steady = _heavy(random, n_rows(tables.train)) if heavy else _light(random)
+    is_constant = len(np.unique(tables.reader.encode(tables.train), axis=0)) == 1
+    if name == "GaussianNB" and is_constant:  # it divides by the variance
+        name, estimator, steady = "tree", DecisionTreeClassifier(random_state=0), True
     is_position = name == "XGBoost"
     if is_position:
         classes = list(range(n_classes))

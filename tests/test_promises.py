@@ -311,3 +311,25 @@ def test_a_value_of_another_sort_is_refused_in_any_company():
     for some in (rows, rows[1:]):
         with pytest.raises(SchemaError, match=r"column 'a' held text .* but now holds numbers \(such as 77\)"):
             nice.explain(some)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "Int64", "int64[pyarrow]", "polars"])
+def test_a_negative_zero_is_not_lost_in_rows_of_whole_numbers(dtype):
+    make = pl.DataFrame if dtype == "polars" else pd.DataFrame
+    X = make({"a": [-0.0, 1.0, 2.0, -0.0]})
+    rows = make({"a": [1, 2]}) if dtype == "polars" else pd.DataFrame({"a": [1, 2]}).astype(dtype)
+
+    def model(X):
+        p = np.signbit(np.asarray(X["a"], dtype=float)).astype(float)
+        return np.column_stack([1 - p, p])
+
+    cfs = NICE(model, classes=[0, 1], justified=False).fit(X).explain(rows)
+    assert model(cfs.to_frame()).argmax(axis=1).tolist() == [1, 1]
+
+
+def test_balanced_without_its_reference_is_sparsity():
+    model = by_table(np.array([[0.93, 0.93, 0.47], [0.71, 0.14, 0.17], [0.77, 0.39, 0.82]]))
+    X, row = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [2.0, 0.0]]), np.array([[0.0, 2.0]])
+    options = {"classes": [0, 1], "justified": False, "share_donor": False, "plausibility": lambda X: X.sum(axis=1)}
+    cfs = NICE(model, optimize="balanced", search="thorough", **options).fit(X).explain(row)
+    assert cfs.metrics()["proximity"].tolist() == [1.0]

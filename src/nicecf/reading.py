@@ -230,11 +230,11 @@ class _Reader:
         return _NOTHING if code is None else code
 
     def _new_value(self, value: Any, j: int, option: str) -> float:
-        """What a row may change to: a value that counterfactuals may have, or that some row has."""
+        """What a row may change to: a value that counterfactuals may have."""
         code, column = _encoded(value, self._trained, j, option), self._trained.columns[j]
         common = column.common if column.is_categorical and value is not None else None
         is_kept_back = common is not None and code not in common
-        if (code is None or is_kept_back) and not self._is_checked and code not in self._rows[:, j]:
+        if (code is None or is_kept_back) and not self._is_checked:
             self._refuse(value, j, option)
         return _NOTHING if code is None else code
 

@@ -77,7 +77,7 @@ class Task:
     def rounded(self, lines: Ints, values: Floats) -> Floats:
         """New numbers as the training columns hold them; what is a row's own stays as it is."""
         rows = self.rows[lines]
-        return np.where(differs(rows, values), self.trained.rounded(values), rows)
+        return with_own_cells(rows, np.where(differs(rows, values), self.trained.rounded(values), rows))[0]
 
     def generators(self, random_state: int | None) -> list[np.random.Generator]:
         """Random numbers for each row, which depend on its values alone: a batch draws what its rows would."""

@@ -71,7 +71,7 @@ class RowSearch:
         self.lattices = lattices
         self.start = start
         self.found = start.take(slice(0, n_asked))
-        self._n_known = n_asked
+        self.n_known = n_asked
         self._recorded = start.take(slice(n_asked, None))
         self._check = check
         self.is_measured = self.is_done = False
@@ -118,8 +118,8 @@ class RowSearch:
         self._seen = set(self.start.keys.tolist())
         self._n_asked = 0
         self._not_valid = []
-        self._keep(self.start.take(slice(0, self._n_known)))
-        recorded = self.start.take(slice(self._n_known, None))
+        self._keep(self.start.take(slice(0, self.n_known)))
+        recorded = self.start.take(slice(self.n_known, None))
         recorded = recorded.take(~self._front.beats(self.found, recorded))
         self._recorded = recorded.take(self._front.of(recorded))
 

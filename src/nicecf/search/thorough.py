@@ -95,7 +95,7 @@ class Thorough:
             # What changes too many features beats nothing that does not: the front of those is not missing any.
             most = max(seekers.most_changes, int(search.alone.changes.min(initial=len(rows[i]))))
             found = search.alone.take(search.alone.changes <= most)
-            best = found.take(self._best_first(search, found)[:1])
+            best = found.take(self._best_first(search, found, seekers.most_changes)[:1])
             if most > seekers.most_changes:
                 beyond.append(_points(i, places, search.lattices, best))
                 continue
@@ -103,7 +103,7 @@ class Thorough:
                 # The best alone comes first, whatever else was found on the way to the others.
                 others = search.found.take(search.found.changes <= most)
                 found = joined([found, others])
-                in_order = joined([best, others.take(self._best_first(search, others))])
+                in_order = joined([best, others.take(self._best_first(search, others, seekers.most_changes))])
                 best = in_order.take(unlike(in_order, np.arange(len(in_order)), self.n_wanted))
             chosen.append(_points(i, places, search.lattices, best))
             fronts.append(_points(i, places, search.lattices, found.take(Front(by_features=False).of(found))))
@@ -129,9 +129,13 @@ class Thorough:
         )
         return Answers(points, walks, notes, by_row(fronts), by_row(beyond))
 
-    def _best_first(self, search: RowSearch, hybrids: Hybrids) -> Ints:
-        objective = self.objective if len(search.start) else self.objective.replace("balanced", "sparsity")
-        return best_first(objective, hybrids, search.start.take(slice(0, 1)))
+    def _best_first(self, search: RowSearch, hybrids: Hybrids, most_changes: int) -> Ints:
+        # Where NICE(spars) has no answer, or none that may be handed out, there is nothing to balance against.
+        reference = search.start.take(slice(0, min(1, search.n_known)))
+        is_kept_back = self.is_refused is not None and self.is_refused(search.lattices.values(reference)).any()
+        has_reference = len(reference) and not is_kept_back and reference.changes[0] <= most_changes
+        objective = self.objective if has_reference else self.objective.replace("balanced", "sparsity")
+        return best_first(objective, hybrids, reference)
 
     def _searches(
         self,

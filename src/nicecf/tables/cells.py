@@ -169,7 +169,13 @@ def held(values: Any, dtype: np.dtype[Any]) -> Any:
         return values.astype(dtype, copy=False)
     with np.errstate(invalid="ignore", over="ignore"):
         cast_values = values.astype(dtype)
-    return cast_values if np.array_equal(cast_values.astype(np.float64), values, equal_nan=True) else values
+    return cast_values if are_same(cast_values.astype(np.float64), values) else values
+
+
+def are_same(numbers: Floats, others: Floats) -> bool:
+    """Whether floats are the same, cell by cell: missing is missing, and -0.0, which integers do not hold, not 0.0."""
+    is_other_zero = (numbers == 0) & (np.signbit(numbers) != np.signbit(others))
+    return np.array_equal(numbers, others, equal_nan=True) and not is_other_zero.any()
 
 
 def nearest_held(values: Floats, dtype: np.dtype[Any]) -> Floats:
@@ -179,11 +185,11 @@ def nearest_held(values: Floats, dtype: np.dtype[Any]) -> Floats:
     [2.0, 255.0, nan]
     """
     if dtype.kind == "b":
-        return np.clip(np.rint(values), 0.0, 1.0)
+        return np.clip(np.rint(values), 0.0, 1.0) + 0.0
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         low, high = max(limits.min, -LARGEST_EXACT_INTEGER), min(limits.max, LARGEST_EXACT_INTEGER)
-        return np.clip(np.rint(values), low, high)
+        return np.clip(np.rint(values), low, high) + 0.0  # integers have no -0.0
     if dtype.kind == "f" and dtype.itemsize < 8:
         limit = np.finfo(dtype).max
         return np.clip(values, -limit, limit).astype(dtype).astype(np.float64)

@@ -80,7 +80,7 @@ class PandasFrames:
             return shared.held(values, dtype)
         try:
             written = pd.array(pd.Series(values, copy=False).astype("Float64").mask(np.isnan(values)), dtype=dtype)
-            exact = np.array_equal(written.to_numpy(dtype=np.float64, na_value=np.nan), values, equal_nan=True)
+            exact = shared.are_same(written.to_numpy(dtype=np.float64, na_value=np.nan), values)
         except (TypeError, ValueError, OverflowError):
             return values
         return written if exact else values

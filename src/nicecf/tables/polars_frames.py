@@ -80,7 +80,7 @@ class PolarsFrames:
         if like.dtype in (pl.Float64, pl.Null):
             return plain
         written = plain.cast(like.dtype, strict=False)
-        exact = np.array_equal(written.cast(pl.Float64).to_numpy(), values, equal_nan=True)
+        exact = shared.are_same(written.cast(pl.Float64).to_numpy(), values)
         return written if exact else plain
 
     def number_dtype(self, like: Cells) -> np.dtype[Any]:
