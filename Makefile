@@ -1,23 +1,30 @@
 # One command per chore, the same here and in CI. Each builds what it needs of .venv by itself.
 PYTHON ?= python3
 BIN := .venv/bin
-# Real data, laid out as README.md says, is used where this names its folder.
+# A folder with real data, laid out as docs/experiments.md says; used if it is set.
 export NICECF_DATA
 # Of make fuzz: how long, from which seed, and a file to go on from (STATE=campaign.json).
 MINUTES ?= 10
 SEED ?= 0
 STATE ?=
 
-.PHONY: demo test fuzz check format docs paper bench bench-alibi bench-neighbors test-oldest clean help
+# One worker for each core: threads of the libraries would only be in each other's way.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
+
+.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-neighbors test-oldest clean help
 
 help:            ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
 
 demo: .venv/demo.done            ## one person's four counterfactuals, then a whole test set
-	$(BIN)/python -m nicecf.demo
+	$(BIN)/python -m nicecf.cli.showcase
 
-test: .venv/test.done            ## everything that can fail
-	$(BIN)/pytest -n auto
+test: .venv/test.done            ## everything that can fail (three minutes on two cores)
+	$(PYTEST)
+
+test-deep: .venv/test.done       ## the same with many examples, every kill, memory, and on the oldest versions
+	$(PYTEST) -m "deep or not deep" --hypothesis-profile deep
+	$(MAKE) test-oldest
 
 fuzz: .venv/test.done            ## random tables, models, options and rules, every answer checked (MINUTES=10 SEED=0 STATE=)
 	$(BIN)/python -m fuzz --minutes $(MINUTES) --seed $(SEED) $(if $(STATE),--state $(STATE))
@@ -63,7 +70,7 @@ bench-neighbors: .venv/bench.done ## the options for nearest neighbors, side by 
 	$(BIN)/python benchmarks/neighbors.py
 
 test-oldest: .venv-oldest/test.done ## the tests on the oldest versions that pyproject.toml allows
-	.venv-oldest/bin/pytest -n auto
+	$(subst $(BIN),.venv-oldest/bin,$(PYTEST))
 
 clean:           ## remove what the commands above built
 	rm -rf .venv .venv-alibi .venv-oldest site
@@ -75,14 +82,18 @@ clean:           ## remove what the commands above built
 	$(BIN)/pip install --quiet --editable .
 	touch $@
 
-.venv/test.done: .venv/bin/python pyproject.toml .venv/dice.done
-	$(BIN)/pip install --quiet --editable '.[test]'
+# Without its dependencies: through xgboost, dice-ml pulls a GPU library of 470 MB that it does not need.
+DICE := 'dice-ml>=0.12' raiutils
+DICE_NEEDS := jsonschema tqdm requests
+
+.venv/test.done: .venv/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --editable '.[test]' $(DICE_NEEDS)
+	$(BIN)/pip install --quiet --no-deps $(DICE)
 	touch $@
 
-# Without its dependencies: through xgboost, dice-ml pulls a GPU library of 470 MB that it does not need.
 .venv/dice.done: .venv/demo.done
-	$(BIN)/pip install --quiet jsonschema tqdm requests
-	$(BIN)/pip install --quiet --no-deps 'dice-ml>=0.12' raiutils
+	$(BIN)/pip install --quiet $(DICE_NEEDS)
+	$(BIN)/pip install --quiet --no-deps $(DICE)
 	touch $@
 
 .venv/paper.done: .venv/dice.done pyproject.toml

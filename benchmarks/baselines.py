@@ -27,12 +27,12 @@ from threadpoolctl import threadpool_limits
 
 from common import Problem, Report, adult_path, machine, markdown_table, progress, real_or_generated, short
 from nicecf import NICE, baselines
-from nicecf.autoencoder import Autoencoder
 from nicecf.benchmark import statistics
 from nicecf.benchmark.datasets import adult, loan_book
 from nicecf.benchmark.report import paper
 from nicecf.benchmark.report.names import PAPER_METHODS, pretty
-from nicecf.result import Counterfactuals
+from nicecf.results.counterfactuals import Counterfactuals
+from nicecf.search.autoencoder import Autoencoder
 from speed import fitted_models, heads
 
 METHODS: dict[str, Callable[..., Any]] = {

@@ -309,9 +309,9 @@ def thresholds_part(task: Task, report: Report) -> list[str]:
         lines.append([*line, "yes" if frames[0].equals(frames[1]) else "no"])
     head = ["cut-off", "rows above", "found", "pass", "changes", "FixedThreshold: found", "pass", "changes", "same"]
     report.say(
-        f"## Cut-offs\n\nadult, forest, {len(rows):,} rows. Pass: counterfactuals across the cut-off from "
-        "their row, by predict_proba and numpy; for scikit-learn's FixedThresholdClassifier, by its predict. Same: "
-        "whether both give the same answers.\n\n" + markdown_table(head, lines)
+        f"## Cut-offs\n\nadult, forest, {len(rows):,} rows. Pass: counterfactuals on the other side of the "
+        "cut-off from their row, by predict_proba and numpy; for scikit-learn's FixedThresholdClassifier, by its "
+        "predict. Same: whether both give the same answers.\n\n" + markdown_table(head, lines)
     )
     return wrongs
 
@@ -375,9 +375,9 @@ def dice_part(task: Task, report: Report) -> list[str]:
     head = ["method", "found", "valid", "changes", "violations", "education torn", "ms (median)", "slowest", "failures"]
     report.say(
         f"## DiCE\n\nadult, forest, {len(rows)} rows with {low} to {high} hours, one at a time, at most "
-        f"{DICE_SECONDS} s each. DiCE is told what may vary, the range of the hours and, for each row, that age and "
-        "education-num start at what they are; violations are of that. That education and education-num belong "
-        "together it cannot be told.\n\n" + markdown_table(head, lines)
+        f"{DICE_SECONDS} s each. DiCE is told which features may vary, the range of the hours and, for each row, "
+        "that age and education-num start at their current values; violations are counted against that. DiCE has no "
+        "way to say that education and education-num belong together.\n\n" + markdown_table(head, lines)
     )
     return wrongs
 

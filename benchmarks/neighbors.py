@@ -39,8 +39,8 @@ from common import (
     progress,
     short,
 )
-from nicecf.distance import Heom
-from nicecf.neighbors import DonorIndex
+from nicecf.search.distance import Heom
+from nicecf.search.neighbors import DonorIndex
 
 N_QUERIES = 100
 N_SINGLE = 20

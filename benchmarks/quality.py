@@ -40,9 +40,9 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 from common import Problem, Report, generated, machine, markdown_table, progress, short
 from nicecf import NICE
-from nicecf.autoencoder import Autoencoder
-from nicecf.result import Counterfactuals
+from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.search import row_search
+from nicecf.search.autoencoder import Autoencoder
 
 Objective = Literal["sparsity", "proximity", "plausibility", "balanced"]
 

@@ -28,8 +28,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from common import Problem, Report, machine, markdown_table, progress, real_or_generated, short
 from nicecf import NICE
-from nicecf.autoencoder import Autoencoder
-from nicecf.result import Counterfactuals
+from nicecf.results.counterfactuals import Counterfactuals
+from nicecf.search.autoencoder import Autoencoder
 from peer import Peer, Referee, count_invalid
 
 VARIANTS = ("none", "sparsity", "proximity", "plausibility")

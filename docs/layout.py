@@ -10,22 +10,33 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "contributing.md"
 _PACKAGE = ROOT / "src" / "nicecf"
-_TABLE = re.compile(r"(?<=<!-- docs/layout.py -->\n\n).*?(?=\n<!-- docs/layout.py: end -->)", re.DOTALL)
+_LIST = re.compile(r"(?<=<!-- docs/layout.py -->\n\n).*?(?=\n<!-- docs/layout.py: end -->)", re.DOTALL)
 
 
 def layout() -> str:
-    """A table of all files of the package: a file imports only from files above it."""
+    """The rooms of the package, each with a table of its files; a room imports only from those above it."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     layers = [name for line in settings["tool"]["importlinter"]["contracts"][0]["layers"] for name in line.split(" | ")]
     places = [_PACKAGE.parent / Path(*layer.split(".")) for layer in reversed(layers)]
-    files = [file for place in places for file in _files(place)]
-    files += [file for file in sorted(_PACKAGE.rglob("*.py")) if file not in files]
+    rooms = [place for place in places if place.is_dir()]
+    alone = [file for place in places if (file := place.with_suffix(".py")).exists()]
+    alone += [file for file in sorted(_PACKAGE.glob("*.py")) if file not in alone]
+    return "\n".join([*map(_room, rooms), "**Files of their own**\n", _table(alone)])
+
+
+def _room(place: Path) -> str:
+    door = place / "__init__.py"
+    return f"**`{place.name}/`** {_first_line(door)}\n\n{_table([one for one in _sorted(place) if one != door])}"
+
+
+def _sorted(place: Path) -> list[Path]:
+    """The files of a room, those of a folder in it after its own."""
+    return sorted(place.rglob("*.py"), key=lambda file: (file.parent.parts, file.name != "__init__.py", file.name))
+
+
+def _table(files: list[Path]) -> str:
     lines = [f"| `{_name(file)}` | {_first_line(file)} |" for file in files]
     return "\n".join(["| file | what it does |", "|---|---|", *lines, ""])
-
-
-def _files(place: Path) -> list[Path]:
-    return sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]
 
 
 def _name(file: Path) -> str:
@@ -39,8 +50,8 @@ def _first_line(file: Path) -> str:
 
 
 def shown() -> str:
-    """The table as the page has it."""
-    found = _TABLE.search(PAGE.read_text("utf-8"))
+    """The list as the page has it."""
+    found = _LIST.search(PAGE.read_text("utf-8"))
     if found is None:
         raise ValueError(f"{PAGE.name} lacks the marks <!-- docs/layout.py --> and <!-- docs/layout.py: end -->.")
     return found[0]
@@ -48,4 +59,4 @@ def shown() -> str:
 
 if __name__ == "__main__":
     shown()
-    PAGE.write_text(_TABLE.sub(lambda _: layout(), PAGE.read_text("utf-8")), "utf-8")
+    PAGE.write_text(_LIST.sub(lambda _: layout(), PAGE.read_text("utf-8")), "utf-8")

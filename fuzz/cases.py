@@ -157,7 +157,7 @@ def made(settings: options.Settings) -> Any:
     from nicecf import NICE, baselines
 
     kind = NICE if settings.is_nice else getattr(baselines, settings.explainer)
-    return kind(settings.jury.models[0].given, **settings.options)
+    return kind(settings.panel.models[0].given, **settings.options)
 
 
 def drawn(random: Random, outcome: Outcome, *, plain: bool = False) -> tuple[Facts, Any, Any]:
@@ -229,7 +229,7 @@ _MOST_ROWS = {"CFproto": 4, "DiCE": 2, "GeCo": 15, "GrowingSpheres": 40}
 
 def _fewer_rows(table: Tables, settings: options.Settings) -> Tables:
     most = 60 if settings.search == "thorough" else _MOST_ROWS.get(settings.explainer, 500)
-    if settings.jury.models[0].of_cells is None:
+    if settings.panel.models[0].of_cells is None:
         most = min(most, 60)
     if n_rows(table.rows) <= most:
         return table
@@ -256,9 +256,9 @@ def _labels(random: Random, table: Tables, model: models.Model, settings: option
     is_free = not settings.is_nice or not settings.options.get("justified", True)
     if is_free and random.random() < 0.3 and (model.names_classes or "classes" in settings.options):
         return None
-    classes = settings.jury.classes
+    classes = settings.panel.classes
     labels = (
-        [classes[at] for at in settings.jury.hear(table.train)[0][1]] if model.labels is None else list(model.labels)
+        [classes[at] for at in settings.panel.hear(table.train)[0][1]] if model.labels is None else list(model.labels)
     )
     for at in np.flatnonzero(random.random(len(labels)) < random.choice([0.0, 0.2, 0.6])):
         labels[at] = classes[int(random.integers(len(classes)))]

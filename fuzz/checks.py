@@ -16,7 +16,7 @@ import polars as pl
 
 from fuzz.models import Model
 from fuzz.options import Settings, weights_of
-from fuzz.oracle import Distance, Jury, Ruled, counts_of, identical, same, wanted_classes
+from fuzz.oracle import Distance, Panel, Ruled, counts_of, identical, same, wanted_classes
 from fuzz.tables import Tables, is_missing, n_rows, take
 
 # How far a reported probability may be from what the model says.
@@ -80,21 +80,21 @@ class Facts:
     @classmethod
     def of(cls, tables: Tables, model: Model, settings: Settings, labels: list[Any] | None) -> Facts:
         """Ask the model about the rows and the training rows, and read them."""
-        jury = settings.jury
+        panel = settings.panel
         reader = tables.reader
-        heard = jury.hear(tables.rows) if n_rows(tables.rows) else []
+        heard = panel.hear(tables.rows) if n_rows(tables.rows) else []
         decided = heard[0][1] if heard else np.empty(0, dtype=int)
         target = settings.call.get("target_class", "other")
-        wanted = wanted_classes(target, decided, jury.classes)
-        in_target = jury.accepts(heard, wanted) if heard else np.empty(0, dtype=bool)
+        wanted = wanted_classes(target, decided, panel.classes)
+        in_target = panel.accepts(heard, wanted) if heard else np.empty(0, dtype=bool)
         rows = reader.encode(tables.rows) if n_rows(tables.rows) else np.empty((0, len(tables.columns)))
-        train_decided = jury.hear(tables.train)[0][1]
+        train_decided = panel.hear(tables.train)[0][1]
         return cls(tables, model, settings, labels, rows, reader.encode(tables.train), wanted, in_target, train_decided)
 
     @property
-    def jury(self) -> Jury:
+    def panel(self) -> Panel:
         """Who decides."""
-        return self.settings.jury
+        return self.settings.panel
 
     def ruled(self, line: int) -> Ruled:
         """The rules of one row."""
@@ -122,7 +122,7 @@ class Facts:
         """The training rows that the model gets right, or all where that is not asked for."""
         if not self.settings.options.get("justified", True) or self.labels is None:
             return np.ones(len(self.train), dtype=bool)
-        classes = self.jury.classes
+        classes = self.panel.classes
         return np.array([classes[at] == label for at, label in zip(self.train_decided, self.labels, strict=True)])
 
 
@@ -163,16 +163,16 @@ def the_model_decides_for_the_target(facts: Facts, answer: Answer) -> list[str]:
     """Asked about the rows found as they are, in one batch, all models decide as wanted, as reported."""
     if not answer.found.any():
         return []
-    heard = facts.jury.hear(answer.table)
+    heard = facts.panel.hear(answer.table)
     wanted = facts.wanted[answer.found_rows]
-    accepted = facts.jury.accepts(heard, wanted)
+    accepted = facts.panel.accepts(heard, wanted)
     probabilities, decided = heard[0]
     said = probabilities[np.arange(len(decided)), decided]
     reported = answer.probability[answer.found]
     after = [label for label, found in zip(answer.predicted_after, answer.found, strict=True) if found]
     wrong = []
     for at, row in enumerate(answer.found_rows):
-        label = facts.jury.classes[decided[at]]
+        label = facts.panel.classes[decided[at]]
         problem = None
         if not accepted[at]:
             problem = f"row {row}: the model says {label!r} ({said[at]:.6f}), which is not the target"
@@ -182,7 +182,7 @@ def the_model_decides_for_the_target(facts: Facts, answer: Answer) -> list[str]:
             problem = f"row {row}: the probability is reported as {reported[at]!r}, the model says {said[at]!r}"
         if problem is None:
             continue
-        if not facts.jury.is_steady and _is_at_the_border(probabilities[at]):
+        if not facts.panel.is_steady and _is_at_the_border(probabilities[at]):
             facts.apart["the model answers a batch of the search and the batch of answers differently"] += 1
         else:
             wrong.append(problem)
@@ -199,10 +199,10 @@ def a_row_alone_is_decided_alike(facts: Facts, answer: Answer) -> list[str]:
     wrong = []
     for at in range(0, n_rows(answer.table), max(1, n_rows(answer.table) // 3)):
         row = answer.found_rows[at]
-        heard = facts.jury.hear(take(answer.table, [at]))
-        if facts.jury.accepts(heard, facts.wanted[[row]])[0]:
+        heard = facts.panel.hear(take(answer.table, [at]))
+        if facts.panel.accepts(heard, facts.wanted[[row]])[0]:
             continue
-        if facts.jury.is_steady:
+        if facts.panel.is_steady:
             wrong.append(f"row {row}: alone, the model decides otherwise")
         else:
             facts.apart["the model answers a row alone otherwise than in a batch"] += 1
@@ -486,17 +486,17 @@ def whoever_can_be_helped_is_helped(facts: Facts, answer: Answer) -> list[str]:
     """If a training row, seen through the rules, is accepted, the row is found; a row in the target too."""
     settings = facts.settings
     is_known = settings.is_nice or settings.explainer == "WIT"
-    if not is_known or "time_budget" in settings.call or not facts.jury.is_steady:
+    if not is_known or "time_budget" in settings.call or not facts.panel.is_steady:
         return []
     missed = [int(row) for row in np.unique(answer.rows[~answer.found])]
     wrong = [f"row {row} is in the target already, but not found" for row in missed if facts.in_target[row]]
-    if not facts.jury.is_of_cells or facts.tables.has_two_zeros:
+    if not facts.panel.is_of_cells or facts.tables.has_two_zeros:
         return wrong
     for row in missed[:25]:
         seen = _all_seen(facts, row)
         if not len(seen):
             continue
-        accepted = facts.jury.accepts(facts.jury.hear_cells(seen), np.repeat(facts.wanted[[row]], len(seen), axis=0))
+        accepted = facts.panel.accepts(facts.panel.hear_cells(seen), np.repeat(facts.wanted[[row]], len(seen), axis=0))
         if accepted.any():
             wrong.append(f"row {row} was not found, but {seen[accepted][0].tolist()!r} is accepted and keeps the rules")
     return wrong

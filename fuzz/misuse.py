@@ -36,13 +36,13 @@ def _wrong_calls(facts: Facts, explainer: Any, X: Any, y: Any) -> dict[str, Call
     from nicecf import NICE, Constraints
 
     rows, options = facts.tables.rows, facts.settings.options
-    model = facts.jury.models[0].given
+    model = facts.panel.models[0].given
     basic = {name: options[name] for name in ("categorical_features", "classes") if name in options}
     calls: dict[str, Callable[[], Any]] = {
         "unknown target": lambda: explainer.explain(rows, target_class="no such class"),
         "empty list of targets": lambda: explainer.explain(rows, target_class=[]),
         "too many targets": lambda: explainer.explain(
-            rows, target_class=np.array([facts.jury.classes[0]] * (n_rows(rows) + 3))
+            rows, target_class=np.array([facts.panel.classes[0]] * (n_rows(rows) + 3))
         ),
         "no table": lambda: explainer.explain("a text"),
         "None": lambda: explainer.explain(None),
@@ -57,9 +57,9 @@ def _wrong_calls(facts: Facts, explainer: Any, X: Any, y: Any) -> dict[str, Call
         ).fit(X, y),
         "unknown feature in weights": lambda: NICE(model, feature_weights={"no such feature": 2.0}, **basic).fit(X, y),
         "negative weight": lambda: NICE(model, feature_weights=[-1.0] * len(facts.tables.columns), **basic).fit(X, y),
-        "labels of another length": lambda: NICE(model, **basic).fit(X, [facts.jury.classes[0]] * (n_rows(X) + 1)),
+        "labels of another length": lambda: NICE(model, **basic).fit(X, [facts.panel.classes[0]] * (n_rows(X) + 1)),
         "unknown label": lambda: NICE(
-            model, classes=facts.jury.classes, categorical_features=basic["categorical_features"]
+            model, classes=facts.panel.classes, categorical_features=basic["categorical_features"]
         ).fit(X, ["nobody"] * n_rows(X)),
         "not fitted": lambda: NICE(model).explain(rows),
         "unknown categorical feature": lambda: NICE(model, categorical_features=["no such feature"]).fit(X, y),

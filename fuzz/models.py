@@ -422,7 +422,7 @@ def onnx(random: Random, tables: Tables) -> Model:
     from sklearn.linear_model import LogisticRegression
     from sklearn.tree import DecisionTreeClassifier
 
-    from nicecf.modelfiles import load
+    from nicecf.models.files import load
 
     codes = trained_labels(random, tables, 2)
     train = np.asarray(tables.train, dtype=np.float32)

@@ -103,7 +103,7 @@ def _loaded(facts: Facts, path: Path, what: str) -> list[str]:
     from nicecf import NICE, NicecfError
 
     try:
-        loaded = NICE.load(path, model=facts.jury.models[0].given, **functions_of(facts))
+        loaded = NICE.load(path, model=facts.panel.models[0].given, **functions_of(facts))
         rows = take(facts.tables.rows, range(min(n_rows(facts.tables.rows), 5)))
         cfs = loaded.explain(rows)
         if not cfs.found.any():
@@ -118,12 +118,12 @@ def _loaded(facts: Facts, path: Path, what: str) -> list[str]:
 
 def _still_valid(facts: Facts, loaded: Any, cfs: Any, rows: Any, table: Any, what: str) -> list[str]:
     """By the decision that the loaded explainer has, what it hands out is not what the rows are."""
-    jury = type(facts.jury)(facts.jury.models, facts.jury.classes, loaded.decision, loaded.min_probability)
-    if list(cfs.classes) != facts.jury.classes or any(label not in jury.classes for label in _named(loaded.decision)):
+    panel = type(facts.panel)(facts.panel.models, facts.panel.classes, loaded.decision, loaded.min_probability)
+    if list(cfs.classes) != facts.panel.classes or any(label not in panel.classes for label in _named(loaded.decision)):
         return []
-    decided, before = jury.hear(table), jury.hear(take(rows, np.flatnonzero(cfs.found)))
+    decided, before = panel.hear(table), panel.hear(take(rows, np.flatnonzero(cfs.found)))
     is_same = decided[0][1] == before[0][1]
-    if is_same.any() and facts.jury.is_steady:
+    if is_same.any() and facts.panel.is_steady:
         return [f"{what}: accepted, and counterfactual {int(np.argmax(is_same))} is decided on as its row is"]
     return []
 

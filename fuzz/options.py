@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fuzz.models import CellEstimator, CellModel, HashCells, LinearCells, Model
-from fuzz.oracle import Jury, Rules
+from fuzz.oracle import Panel, Rules
 from fuzz.tables import Column, Random, Tables, n_rows
 
 BASELINES = ("WIT", "CBR", "SEDC", "GeCo", "GrowingSpheres", "CFproto", "DiCE")
@@ -23,7 +23,7 @@ class Settings:
     explainer: str
     options: dict[str, Any]
     call: dict[str, Any]
-    jury: Jury
+    panel: Panel
     own_rules: Rules | None = None
     call_rules: Rules | list[Rules | None] | None = None
     names: list[str] = field(default_factory=list)  # what was chosen, in words, to count and to print
@@ -80,8 +80,8 @@ def draw(random: Random, tables: Tables, model: Model, *, baseline: str | None =
     options: dict[str, Any] = {"categorical_features": tables.categorical_features}
     if not model.names_classes and (random.random() < 0.5 or model.classes != sorted(model.classes)):
         options["classes"] = list(model.classes)
-    jury = Jury([model], list(model.classes))
-    settings = Settings(baseline or "NICE", options, {}, jury)
+    panel = Panel([model], list(model.classes))
+    settings = Settings(baseline or "NICE", options, {}, panel)
     _draw_target(random, tables, model, settings)
     if baseline is not None:
         _draw_baseline(random, tables, baseline, settings)
@@ -126,7 +126,7 @@ def _draw_baseline(random: Random, tables: Tables, baseline: str, settings: Sett
         settings.options |= {"c_steps": 2, "max_iterations": 12}
     elif baseline == "DiCE":
         settings.options |= {"seconds_per_row": 2.0}
-    _draw_decision(random, settings.jury.models[0], settings)
+    _draw_decision(random, settings.panel.models[0], settings)
     settings.names.append(f"baseline: {baseline}")
 
 
@@ -181,25 +181,25 @@ def _draw_decision(random: Random, model: Model, settings: Settings) -> None:
     elif form == "function":
         decision = WeightedDecision(classes, random.choice([0.5, 1.0, 2.0], len(classes)))
     settings.options["decision"] = decision
-    settings.jury = Jury(settings.jury.models, settings.jury.classes, decision, settings.jury.min_probability)
+    settings.panel = Panel(settings.panel.models, settings.panel.classes, decision, settings.panel.min_probability)
     settings.names.append(f"decision: {form}")
 
 
 def _draw_others(random: Random, tables: Tables, model: Model, settings: Settings) -> None:
-    options, jury = settings.options, settings.jury
+    options, panel = settings.options, settings.panel
     if random.random() < 0.12:
         options["min_probability"] = float(random.choice([0.4, 0.55, 0.7]))
         settings.names.append("min_probability")
     models = [model]
-    if random.random() < 0.1 and jury.decision != "predict":
+    if random.random() < 0.1 and panel.decision != "predict":
         models += [_another(random, tables, model) for _ in range(int(random.integers(1, 3)))]
         options["robust_to"] = [other.given for other in models[1:]]
         settings.names.append("robust_to")
-    settings.jury = Jury(models, jury.classes, jury.decision, options.get("min_probability"))
+    settings.panel = Panel(models, panel.classes, panel.decision, options.get("min_probability"))
     if random.random() < 0.15:
         options["feature_weights"] = _weights(random, tables)
         settings.names.append("feature_weights")
-    if model.is_forest and "robust_to" not in options and jury.decision != "predict" and random.random() < 0.7:
+    if model.is_forest and "robust_to" not in options and panel.decision != "predict" and random.random() < 0.7:
         options["accelerate"] = bool(random.random() < 0.8) or "unconfirmed"
         settings.names.append("accelerate")
 

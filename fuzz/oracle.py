@@ -33,7 +33,7 @@ def identical(a: Any, b: Any) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Jury:
+class Panel:
     """The model explained and those that must agree, and how each decides."""
 
     models: list[Model]
@@ -334,7 +334,7 @@ class Paper:
     train: np.ndarray
     is_donor: np.ndarray
     decided: np.ndarray
-    jury: Jury
+    panel: Panel
     distance: Distance
     optimize: str
 
@@ -370,7 +370,7 @@ class Paper:
         return current
 
     def _scores(self, rows: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        [(probabilities, decided)] = self.jury.hear_cells(rows)
+        [(probabilities, decided)] = self.panel.hear_cells(rows)
         best = np.where(wanted, probabilities, -np.inf).max(axis=1)
         other = np.where(wanted, -np.inf, probabilities).max(axis=1)
         return best - np.where(np.isinf(other), 0.0, other), wanted[decided]

@@ -39,7 +39,7 @@ class Explained:
         """Whether the same question must get the same answer, whatever it is asked together with."""
         settings = self.facts.settings
         is_timed = "time_budget" in settings.call or settings.explainer == "DiCE"
-        return self.facts.jury.is_steady and not is_timed and n_rows(self.facts.tables.rows) > 0
+        return self.facts.panel.is_steady and not is_timed and n_rows(self.facts.tables.rows) > 0
 
 
 def _differences(one: Explained, expected: Answer, other: Answer, lines: np.ndarray | None = None) -> list[str]:
@@ -210,12 +210,14 @@ def the_walk_is_the_papers(one: Explained) -> list[str]:
     """Without rules, the greedy search comes to what the paper's algorithm, in plain loops, comes to."""
     facts, options = one.facts, one.facts.settings.options
     is_plain = facts.settings.is_nice and facts.settings.search == "greedy" and not facts.settings.has_rules
-    is_plain = is_plain and options["optimize"] in ("none", "sparsity", "proximity") and facts.jury.decision is None
-    is_plain = is_plain and len(facts.jury.models) == 1 and facts.jury.min_probability is None
-    is_plain = is_plain and options.get("share_donor", True) and facts.jury.is_of_cells and one.is_repeatable
+    is_plain = is_plain and options["optimize"] in ("none", "sparsity", "proximity") and facts.panel.decision is None
+    is_plain = is_plain and len(facts.panel.models) == 1 and facts.panel.min_probability is None
+    is_plain = is_plain and options.get("share_donor", True) and facts.panel.is_of_cells and one.is_repeatable
     if not is_plain or facts.tables.has_two_zeros:
         return []
-    paper = Paper(facts.train, facts.may_be_donor, facts.train_decided, facts.jury, facts.distance, options["optimize"])
+    paper = Paper(
+        facts.train, facts.may_be_donor, facts.train_decided, facts.panel, facts.distance, options["optimize"]
+    )
     places = np.cumsum(one.answer.found) - 1
     wrong = []
     for row in np.unique(one.random.integers(0, len(facts.rows), 25)).tolist():

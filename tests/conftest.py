@@ -2,8 +2,8 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("dev", deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile(
-    "ci", deadline=None, max_examples=300, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+# Few examples for every change, many where time does not count: `make test-deep`. In CI the same ones each time.
+_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("fast", max_examples=40, derandomize=bool(os.environ.get("CI")), **_COMMON)
+settings.register_profile("deep", max_examples=300, **_COMMON)
+settings.load_profile("fast")

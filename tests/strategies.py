@@ -8,10 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import by_rules
 from nicecf import NICE, Constraints
+
+
+def fewer(share):
+    """A part of the examples that the profile has: for properties of which one example is many searches."""
+    return settings(max_examples=max(1, round(share * settings.default.max_examples)))
 
 
 @dataclass(frozen=True)

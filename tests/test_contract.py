@@ -1,9 +1,11 @@
-"""What every algorithm promises; a new one adds one line to METHODS."""
+"""What every algorithm promises: variants of NICE, and all baselines."""
 
 import functools
+from dataclasses import dataclass
 
 import pytest
 
+from markers import deep
 from nicecf import NICE, Constraints, baselines, testing
 
 RULES = Constraints(immutable=["city"], groups=[["home", "children"]], ranges={"age": (None, 75)}, max_changes=4)
@@ -20,27 +22,74 @@ METHODS = {
     "nice-thorough-under-rules": functools.partial(NICE, search="thorough", optimize="proximity", constraints=RULES),
     "nice-robust": functools.partial(NICE, robust_to=[testing.Scorecard()]),
     "nice-predict-weights": functools.partial(NICE, decision="predict", feature_weights={"age": 3}),
-    "wit": baselines.WIT,
-    "sedc": baselines.SEDC,
-    "cbr": baselines.CBR,
-    "cfproto": functools.partial(baselines.CFproto, c_steps=2, max_iterations=10),
-    "geco": functools.partial(baselines.GeCo, population=20, samples=2, max_generations=8),
-    "growing-spheres": functools.partial(baselines.GrowingSpheres, n_samples=200, max_shells=60),
 }
-NUMBERS_ONLY = {"growing-spheres"}
+# Every baseline is in the contract: as it is, or with options that take less time. DiCE has tests of its own.
+QUICK = {
+    baselines.CFproto: {"c_steps": 2, "max_iterations": 10},
+    baselines.GeCo: {"population": 20, "samples": 2, "max_generations": 8},
+    baselines.GrowingSpheres: {"n_samples": 200, "max_shells": 60},
+}
+METHODS |= {
+    one.__name__: functools.partial(one, **QUICK.get(one, {})) for one in baselines.ALL if one is not baselines.DiCE
+}
+NUMBERS_ONLY = {one.__name__ for one in baselines.ALL if not one.takes_categories}
 
 
-@pytest.mark.parametrize("check", testing.all_checks, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("method", METHODS)
+# Checks of what fit does, or that fit to another table; all others share an explainer, which explaining does not change.
+OF_FIT = {
+    testing.check_inputs_are_untouched,
+    testing.check_rows_without_a_counterfactual_say_why,
+    testing.check_the_same_input_gives_the_same_answer,
+}
+# Many calls: for one of each kind of search at once, for their variants in depth.
+THREADS = testing.check_threads_may_share_one_explainer
+VARIANTS = {"nice-none", "nice-proximity", "nice-std-unjustified", "nice-predict-weights", "nice-thorough",
+            "nice-thorough-plausibility", "nice-thorough-under-rules"}  # fmt: skip
+
+
+def data_of(method):
+    return testing.applicants_in_numbers if method in NUMBERS_ONLY else testing.applicants
+
+
+@functools.cache
+def fitted(method):
+    return METHODS[method](testing.Scorecard()).fit(*data_of(method)())
+
+
+@dataclass
+class Once:
+    """A method that was fitted before."""
+
+    method: str
+
+    def fit(self, X, y):
+        assert X.equals(data_of(self.method)()[0])
+        return fitted(self.method)
+
+
+def maker(method, check):
+    return METHODS[method] if check in OF_FIT else lambda model: Once(method)
+
+
+CASES = [(method, check) for method in METHODS for check in testing.all_checks]
+
+
+@pytest.mark.parametrize(
+    ("method", "check"),
+    [
+        *(case for case in CASES if not (case[0] in VARIANTS and case[1] is THREADS)),
+        *deep(*((method, THREADS) for method in METHODS if method in VARIANTS)),
+    ],
+    ids=lambda one: getattr(one, "__name__", one),
+)
 def test_contract(method, check):
-    data = testing.applicants_in_numbers if method in NUMBERS_ONLY else testing.applicants
-    check(METHODS[method], data=data)
+    check(maker(method, check), data=data_of(method))
 
 
 @pytest.mark.parametrize("check", testing.rule_checks, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("method", [name for name in METHODS if name.startswith("nice")])
 def test_contract_of_rules(method, check):
-    check(METHODS[method])
+    check(maker(method, check))
 
 
 def test_every_check_is_in_a_list():

@@ -67,8 +67,8 @@ def test_options_are_checked_when_given_and_when_set(options, said):
         ({"classes": 2}, "classes=2 does not name the model's columns"),
         ({"classes": {"no", "yes"}}, "does not name the model's columns; pass a list in the order"),
         ({"classes": "no"}, "classes='no' does not name"),
-        ({"classes": [["no"], ["yes"]]}, "cannot all be labels"),
-        ({"classes": ["no"]}, "there is one class only"),
+        ({"classes": [["no"], ["yes"]]}, "are not all valid labels"),
+        ({"classes": ["no"]}, "there is only one class"),
         ({"classes": ["no", "no"]}, "name a class twice"),
     ],
 )  # fmt: skip
@@ -82,8 +82,8 @@ def test_options_that_need_the_table(options, said):
     [
         (X[[]], "columns that fit saw are missing: 'age', 'home'"),
         (X.drop(columns="home"), "columns that fit saw are missing: 'home'"),
-        (X.assign(decision=1), "columns that fit did not see are there: 'decision'"),
-        (X.rename(columns={"age": "Age"}), "missing: 'age'; columns that fit did not see are there: 'Age'"),
+        (X.assign(decision=1), "columns that fit did not see: 'decision'"),
+        (X.rename(columns={"age": "Age"}), "missing: 'age'; columns that fit did not see: 'Age'"),
         (pd.concat([X, X["age"]], axis=1), "some column occurs more than once"),
         (X.assign(age=[np.inf, 1, 2, 3]), r"column 'age' holds an infinite value, or one beyond 1e150 \(row 0\)"),
         (X.assign(age=["12k", "x", "y", "z"]), "column 'age' (was numeric when fit saw it, but has dtype|is declared numeric but row 0 holds '12k')"),
@@ -148,9 +148,7 @@ def test_labels_that_do_not_fit(y, said):
 
 
 def test_one_class_only():
-    with pytest.raises(
-        OptionError, match=r"there is one class only \('no'\), so there is nothing that a decision could change to"
-    ):
+    with pytest.raises(OptionError, match=r"there is only one class \('no'\), so a decision cannot change"):
         NICE(model).fit(X, ["no"] * 4)
 
 
@@ -165,13 +163,13 @@ def test_labels_that_the_model_does_not_know():
 
 def test_labels_that_cannot_be_sorted():
     with pytest.raises(
-        OptionError, match=r"cannot be sorted, so the order of the model's columns is not known.*classes="
+        OptionError, match=r"cannot be sorted, so the order of the model's columns is unknown.*classes="
     ):
         NICE(model).fit(X, ["no", 1, 1, "no"])
 
 
 def test_classes_must_be_known():
-    with pytest.raises(OptionError, match="the names of the classes are not known"):
+    with pytest.raises(OptionError, match="the class names are unknown"):
         NICE(model, justified=False).fit(X)
 
 
@@ -207,9 +205,9 @@ def test_a_model_that_is_not_fitted_is_reported_with_its_own_words():
         (lambda p: p * np.nan, r"returned \[nan, nan\] for row 0 of 4: probabilities must be numbers"),
         (lambda p: p * 8 - 4, r"returned values between -4 and 4: probabilities lie in \[0, 1\]"),
         (lambda p: [p, p], r"returned shape \(2, 4, 2\)"),
-        (lambda p: p * 1j, "which is no table of numbers: probabilities cannot be complex"),
+        (lambda p: p * 1j, "which is not a table of numbers: probabilities cannot be complex"),
         (lambda p: np.ma.masked_array(p, mask=[[1, 0]] + [[0, 0]] * 3), r"returned \[nan, 0.0\] for row 0 of 4"),
-        (lambda p: "yes", "the model returned str, which is no table of numbers"),
+        (lambda p: "yes", "the model returned str, which is not a table of numbers"),
         (lambda p: None, "the model returned NoneType|returned shape"),
     ],
 )  # fmt: skip

@@ -7,8 +7,8 @@ import pytest
 from scipy.special import softmax
 
 from nicecf import NICE, ModelError, OptionError, SchemaError
-from nicecf.distance import Heom
 from nicecf.rewards import Round, plausibility, sparsity
+from nicecf.search.distance import Heom
 from nicecf.testing import assert_same
 
 

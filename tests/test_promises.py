@@ -9,8 +9,10 @@ import polars as pl
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from nicecf import NICE, Constraints, ModelError, OptionError, SchemaError, baselines, scorer
+from markers import deep
+from nicecf import NICE, Constraints, ModelError, OptionError, SchemaError, baselines
 from nicecf.benchmark.loan_book import loan_book
+from nicecf.models import scorer
 
 RANDOM = np.random.default_rng(0)
 N = 60
@@ -154,7 +156,7 @@ def test_a_model_that_was_trained_again_is_noticed_by_the_donors_that_are_used(s
 @pytest.mark.parametrize("search", SEARCHES)
 def test_an_output_that_moves_by_more_than_1e_6_is_noticed_and_one_that_moves_less_is_not(search):
     _, nice, rows = retrained(lambda p: p + 2e-6 * (p < 0.9), **SEARCHES[search])
-    with pytest.raises(ModelError, match=r"up to 1e-06 passes as rounding"):
+    with pytest.raises(ModelError, match=r"up to 1e-06 count as rounding"):
         nice.explain(rows)
     model, nice, rows = retrained(lambda p: p - 5e-7 * (p > 0.1), **SEARCHES[search])
     cfs = nice.explain(rows)
@@ -190,7 +192,8 @@ def test_a_single_row_costs_one_call_and_its_donors_ride_along(monkeypatch):
     assert len(calls) == 2  # for the rows, and for their donors
 
 
-def test_thorough_finds_what_greedy_finds_however_few_neighbors_it_has():
+@pytest.mark.parametrize(("n_rows", "at_least"), [(40, 5), *deep((100, 20))])
+def test_thorough_finds_what_greedy_finds_however_few_neighbors_it_has(n_rows, at_least):
     X, y = loan_book(600)
     numbers = X.select_dtypes("number").fillna(0)
     model = RandomForestClassifier(20, random_state=0).fit(numbers, y)
@@ -198,8 +201,8 @@ def test_thorough_finds_what_greedy_finds_however_few_neighbors_it_has():
     found = {}
     for search in ("greedy", "thorough"):
         options = {"search": search, "neighbors": 1, "plausibility": lambda X: np.zeros(len(X))}
-        found[search] = NICE(model, **options).fit(numbers, y).explain(numbers.iloc[:100], constraints=rules).found
-    assert found["greedy"].sum() > 20
+        found[search] = NICE(model, **options).fit(numbers, y).explain(numbers.iloc[:n_rows], constraints=rules).found
+    assert found["greedy"].sum() > at_least
     assert not (found["greedy"] & ~found["thorough"]).any()
 
 

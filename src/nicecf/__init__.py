@@ -7,10 +7,6 @@ if TYPE_CHECKING:
     from nicecf import baselines as baselines
     from nicecf import metrics as metrics
     from nicecf import plots as plots
-    from nicecf.audit import Replay, replay
-    from nicecf.classifier import from_score
-    from nicecf.constraints import Constraints, Relaxation
-    from nicecf.counterfactual import Change, Counterfactual
     from nicecf.exceptions import (
         DecisionWarning,
         ExperimentError,
@@ -21,10 +17,15 @@ if TYPE_CHECKING:
         OptionError,
         SchemaError,
     )
+    from nicecf.explain.replay import Replay, replay
+    from nicecf.models.classifier import from_score
     from nicecf.nice import NICE
-    from nicecf.result import Counterfactuals
-    from nicecf.summary import Summary
-    from nicecf.words.wording import Wording
+    from nicecf.results.counterfactual import Change, Counterfactual
+    from nicecf.results.counterfactuals import Counterfactuals
+    from nicecf.rules.constraints import Constraints
+    from nicecf.rules.relaxations import Relaxation
+    from nicecf.views.summary import Summary
+    from nicecf.views.words.wording import Wording
 
 __all__ = [
     "NICE",
@@ -50,15 +51,16 @@ __all__ = [
 
 # Imported when first asked for: `nicecf --help` need not wait for scikit-learn.
 _HOMES = {
-    "audit": ["Replay", "replay"],
-    "classifier": ["from_score"],
-    "constraints": ["Constraints", "Relaxation"],
-    "counterfactual": ["Change", "Counterfactual"],
+    "explain.replay": ["Replay", "replay"],
+    "models.classifier": ["from_score"],
+    "rules.constraints": ["Constraints"],
+    "rules.relaxations": ["Relaxation"],
+    "results.counterfactual": ["Change", "Counterfactual"],
     "exceptions": [name for name in __all__ if name.endswith(("Error", "Warning"))],
     "nice": ["NICE"],
-    "result": ["Counterfactuals"],
-    "summary": ["Summary"],
-    "words.wording": ["Wording"],
+    "results.counterfactuals": ["Counterfactuals"],
+    "views.summary": ["Summary"],
+    "views.words.wording": ["Wording"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = ("baselines", "metrics", "plots")

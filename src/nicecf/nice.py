@@ -1,4 +1,4 @@
-"""NICE: checks options, wires the other files, holds no logic of its own."""
+"""NICE: checks options and connects the other files; no logic of its own."""
 
 from __future__ import annotations
 
@@ -10,34 +10,39 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from nicecf import rewards, saving
-from nicecf._typing import Table
-from nicecf.autoencoder import Autoencoder
-from nicecf.constraints import Constraints
-from nicecf.decision import check_min_probability
-from nicecf.distance import Heom, Scale, weights_of
-from nicecf.exceptions import OptionError, listed
-from nicecf.explainer import Explainer
-from nicecf.fitted import Call, Fitted
-from nicecf.method import Training, Witnesses, find_twin, in_order_of_rows, learn, measure
-from nicecf.neighbors import DonorIndex
-from nicecf.options import check_count, check_seconds, check_seed, choose
-from nicecf.origin import described
-from nicecf.privacy import Privacy
-from nicecf.profile import Profile
-from nicecf.progress import Choice, check_choice
-from nicecf.reading import rules_of
-from nicecf.result import Counterfactuals
-from nicecf.rewards import Reward
+from nicecf.exceptions import OptionError
+from nicecf.explain import saving
+from nicecf.explain.ask import Call
+from nicecf.explain.explainer import Explainer
+from nicecf.explain.fitted import Fitted, Models, Plausibility, refusal
+from nicecf.explain.pipeline import explain
+from nicecf.explain.search_options import SearchOptions
+from nicecf.explain.targets import in_order_of_rows
+from nicecf.explain.training import ModelOptions, Training, find_twin, learn, measured_cost
+from nicecf.models.decision import check_min_probability
+from nicecf.results.counterfactuals import Counterfactuals
+from nicecf.results.provenance import called, described
+from nicecf.rules.constraints import Constraints
+from nicecf.rules.privacy import Privacy
+from nicecf.rules.reading import rules_of
+from nicecf.search.autoencoder import Autoencoder
+from nicecf.search.distance import Heom, Scale, weights_of
 from nicecf.search.donors import DonorSearch
+from nicecf.search.neighbors import DonorIndex
+from nicecf.search.objectives import Goal, Reward
+from nicecf.support.options import check_count, check_seconds, check_seed, choose
+from nicecf.support.progress import Choice, check_choice
+from nicecf.support.types import Floats, Table
+from nicecf.tables.schema import Schema
+from nicecf.tables.statistics import TableStatistics
 
 
 class NICE(Explainer):
     """Nearest instance counterfactual explanations (Brughmans, Leyman and Martens).
 
-    A counterfactual is a walk from a row to one *donor*, the nearest training row that the model puts in another
-    class (and gets right), one feature at a time, until the decision changes. Under rules, a donor is a training row as
-    the row may take it: what may not change is put back to the row's own.
+    A counterfactual is a walk from a row to one *donor*, the nearest training row that the model correctly puts in
+    another class, one feature at a time, until the decision changes. Under rules, a donor is a training row seen
+    through the rules: every value that the row must not take is replaced by the row's own.
 
     Parameters
     ----------
@@ -47,59 +52,60 @@ class NICE(Explainer):
     optimize
         ``"none"``: the donor itself. ``"sparsity"``: few changes. ``"proximity"``: a short distance.
         ``"plausibility"``: close to the training data. ``"balanced"`` (thorough search only): no worse than the
-        paper's NICE(spars) in changes, distance and plausibility at once. Or, for the greedy search, a reward of your
-        own: a function of a :class:`nicecf.rewards.Round` that returns one number per hybrid.
+        paper's NICE(spars) in changes, distance and plausibility at once. Or, for the greedy search, your own reward: a
+        function of a :class:`nicecf.search.objectives.Round` that returns one number per hybrid.
     search
-        ``"greedy"``: the paper's search, one walk to one donor. ``"thorough"``: the best of the hybrids of many donors,
-        for the price of some hundred to some thousand rows asked of the model; never worse than the paper's.
+        ``"greedy"``: the paper's search, one walk to one donor. ``"thorough"``: the best hybrid of many donors, at the
+        cost of hundreds to thousands of model rows per row; never worse than the paper's.
     neighbors
-        How many of the nearest donors the thorough search looks at. None is 100, and single changes towards all donors
-        besides; under rules and with ``share_donor=False`` no fewer. The greedy search walks to one.
+        How many of the nearest donors the thorough search considers. None means 100, and in addition single changes
+        towards all donors; under rules and with ``share_donor=False`` at least 100. The greedy search walks to one.
     distance
         ``"heom"``: the paper's distance.
     scale
-        What a difference of numbers is divided by: the ``"range"`` of the training column (the paper's formula) or
-        its ``"std"``.
+        The divisor for differences of numbers: the ``"range"`` of the training column (the paper's formula) or its
+        ``"std"``.
     justified
         Whether a donor's label must agree with the model's decision on it.
     classes
-        The names of the columns that a function returns; by default the sorted labels of ``y``. An estimator names
-        them itself.
+        The class of each column that a function returns; by default the sorted labels of ``y``. An estimator names its
+        classes itself.
     plausibility
-        A function rows -> error, lower is better, in place of the autoencoder that is trained at ``fit`` when
+        A function rows -> error, where lower is better. It replaces the autoencoder that ``fit`` trains for
         ``optimize="plausibility"`` or ``search="thorough"``.
     categorical_features
-        ``"auto"``: the text, category and bool columns of a frame, none of an array. Or names, positions or a mask.
+        ``"auto"``: the text, category and bool columns of a frame, no column of an array. Or names, positions or a
+        mask.
     decision
         What counts as the model's decision. None: the highest probability, or the threshold of scikit-learn's
         FixedThresholdClassifier and TunedThresholdClassifierCV. A number: the cut-off for the probability of the
-        second of two classes. A dict ``{class: cut-off}``: a class is decided on as soon as it reaches its cut-off (of
-        several, the one furthest past it, as a share of the cut-off), else the best of the classes without one. A
-        function: probabilities, one column per class, -> labels. ``"predict"``: what the model's ``predict`` says.
+        second of two classes. A dict ``{class: cut-off}``: a class whose probability reaches its cut-off (of several,
+        the one with the highest ratio to its cut-off), else the most probable of the classes without one. A function:
+        probabilities, one column per class, -> labels. ``"predict"``: what the model's ``predict`` says.
     min_probability
-        What the class decided on must have at least: a margin past the decision.
+        The minimum probability of a counterfactual's class: a margin beyond the decision.
     robust_to
-        Other models, with the same classes, that must all put a counterfactual in the target too, by the same
-        ``decision`` and ``min_probability``. A donor is then a training row on which they agree.
+        Other models, with the same classes, that must all put a counterfactual in the target too, with the same
+        ``decision`` and ``min_probability``. A donor is then a training row on which all of them agree.
     feature_weights
-        What it costs to change a feature, 1 by default: ``{feature: weight}``, or one number for each. It multiplies
-        the part of the feature in the distance, wherever the distance is used.
+        The cost of changing a feature, 1 by default: ``{feature: weight}``, or one number per feature. It multiplies
+        the feature's part of the distance wherever the distance is used.
     constraints
         :class:`nicecf.Constraints`: rules that every counterfactual keeps.
     share_donor
-        Whether a counterfactual may be a training row as it is: somebody's row. If not, one more feature is put back to
-        the row's own where the decision stays, or another donor is taken; where nothing else helps, there is none, and
-        the reason says so. ``donors`` are not told then.
+        Whether a counterfactual may equal a training row: a real person's data. If not, one more feature keeps the
+        row's own value if the decision allows it, or another donor is used; if nothing helps, there is no
+        counterfactual, and the reason says so. The ``donors`` of the result are then missing.
     min_count
-        Only values that at least so many training rows hold are used: 5 gives away no value of fewer than five people.
-        (Of a column of measurements, in which no two rows are alike, none is left: round it first.)
+        Only values that at least this many training rows share are used: 5 discloses no value of fewer than five
+        people. (In a column of measurements without repeated values none is left: round it first.)
     random_state
-        Seed of the autoencoder; None is 0. Nothing else is random.
+        The seed of the autoencoder; None means 0. Nothing else is random.
     accelerate
-        True: search with a faster twin of the model (scikit-learn's forests, alone or behind one preprocessing step)
-        that gives the same digits, and ask the model itself once, about what is handed out; should it disagree, the
-        search is done again with the model. ``"unconfirmed"`` leaves that call out: for single rows it is what takes
-        longest. Either way the twin is compared with the model on training rows at ``fit``.
+        True: search with a faster twin of the model (scikit-learn's forests, alone or after one preprocessing step)
+        that gives the same digits, and ask the model itself once, about what is returned; if it disagrees, the search
+        is repeated with the model. ``"unconfirmed"`` skips that call, which takes most of the time for single rows. In
+        both cases ``fit`` compares the twin with the model on training rows.
 
     Examples
     --------
@@ -116,7 +122,7 @@ class NICE(Explainer):
         self,
         model: Any,
         *,
-        optimize: Literal["none", "sparsity", "proximity", "plausibility", "balanced"] | Reward = "sparsity",
+        optimize: Goal | Reward = "sparsity",
         search: Literal["greedy", "thorough"] = "greedy",
         neighbors: int | None = None,
         distance: Literal["heom"] = "heom",
@@ -159,21 +165,14 @@ class NICE(Explainer):
     def fit(self, X: Table, y: Any = None) -> Self:
         """Learn the columns, the model's decision on every training row, and the donors of each class.
 
-        ``y`` holds the labels; it may be left out with ``justified=False``. The tables are read, never written to.
+        ``y`` holds the labels; with ``justified=False`` it can be left out. The tables are never modified.
         """
         self._check_options()  # again, for set_params
-        training = learn(
-            self.model,
-            X,
-            y,
-            classes=self.classes,
-            categorical_features=self.categorical_features,
-            needs_labels=self.justified,
-            decision=self.decision,
-            min_probability=self.min_probability,
-            robust_to=self.robust_to,
+        options = ModelOptions(self.model, self.classes, self.decision, self.min_probability, self.robust_to)
+        training, values = learn(
+            options, X, y, categorical_features=self.categorical_features, needs_labels=self.justified
         )
-        return self._keep(self._fitted_to(training))
+        return self._keep(self._fitted_to(training, values))
 
     def explain(
         self,
@@ -187,28 +186,27 @@ class NICE(Explainer):
     ) -> Counterfactuals:
         """A counterfactual for each row of ``X``: a table with the columns of ``fit``, one row or a million, or none.
 
-        ``target_class``: ``"other"``, any class but the one the model gives the row; a label; a list of labels that
-        will all do; or an array with one label per row (a Series is aligned with the rows by its labels). A row that
-        is in the target already comes back unchanged. (Should a class really be called "other", ``["other"]`` names
-        it.)
+        ``target_class``: ``"other"``, any class but the model's decision for the row; a label; a list of acceptable
+        labels; or an array with one label per row (a Series is aligned with the rows by its index). A row that is
+        already in the target comes back unchanged. (If a class is really called "other", use ``["other"]``.)
 
-        ``constraints``: rules for this call, on top of those of the explainer; or a list with one (or None) for each
-        row. A donor is seen through them: what a row may not take of it stays the row's own. Training rows are tried
-        nearest first and in the end all of them; where none helps, ``reasons`` names the rules that block, and
-        ``relaxations`` the cheapest that would help.
+        ``constraints``: rules for this call, in addition to those of the explainer; or a list with one (or None) per
+        row. A donor is seen through them: where a row must not take its value, the row's own stays. Training rows are
+        tried nearest first, and in the end all of them; if none helps, ``reasons`` names the blocking rules, and
+        ``relaxations`` the cheapest relaxation that would help.
 
-        ``n_counterfactuals``: up to so many for each row, which change unlike features; thorough search only. The first
-        is the one that the row gets alone. Where there are fewer, ``notes`` says so.
+        ``n_counterfactuals``: at most this many per row, each changing different features; thorough search only. The
+        first is the one that the row gets without this option. If there are fewer, ``notes`` says so.
 
-        ``time_budget``: seconds. The rows are scored in any case, and then each has its donor for an answer; it is
-        improved while time lasts. What was left undone is in ``notes``. A call of the model that has begun is waited
-        for; none is begun that is expected to take too long. (Under rules the donor must be looked for: a row for which
-        time was too short then has none.)
+        ``time_budget``: in seconds. The rows are always scored, and then each has its donor as an answer, which is
+        improved while time lasts; ``notes`` says what was left out. A model call that has started is waited for; none
+        is started that is expected to take too long. (Under rules the donor must be searched for: if time runs out
+        first, the row has no answer.)
 
-        ``progress``: True shows a bar on stderr, False none, None one on a terminal if it takes longer than a second;
-        or a function of (rows done, rows in all).
+        ``progress``: True shows a bar on stderr, False none, None one on a terminal if the call takes longer than a
+        second; or a function of (rows done, total rows).
 
-        The same input gives the same answer, a batch the same as its rows one by one, and threads may share one
+        The same input gives the same answer, a batch gives the same as its rows one by one, and threads may share one
         explainer.
         """
         started = perf_counter()
@@ -216,16 +214,24 @@ class NICE(Explainer):
         self._check_call(n_counterfactuals, time_budget, progress)
         deadline = None if time_budget is None else started + time_budget
         target_class = in_order_of_rows(target_class, X)
-        call = Call(X, target_class, constraints, n_counterfactuals, deadline, progress, self._options, time_budget)
-        return self._fitted.explain(call)
+        call = Call(
+            X,
+            target_class,
+            options=self._options,
+            asked=called(target_class, n_counterfactuals=n_counterfactuals, time_budget=time_budget),
+            constraints=constraints,
+            n_wanted=n_counterfactuals,
+            deadline=deadline,
+            progress=progress,
+        )
+        return Counterfactuals(explain(call, self._fitted))
 
     def save(self, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the fitted explainer to a file, in one step: a zip of JSON, an Arrow table and numpy arrays.
 
-        The file holds training rows as they are (the donors) and what the model says of them: keep it as you keep
-        those. It holds no model and no function, and nothing that is run when it is loaded. Needs pyarrow
-        (``nicecf[files]``). ``notes``: values that JSON holds, kept in the file for whoever reads it
-        (:func:`nicecf.saving.notes`), such as where the model is.
+        The file contains training rows (the donors) and the model's outputs for them: protect it like your training
+        data. It contains no model and no function, and loading it runs no code. Needs pyarrow (``nicecf[files]``).
+        ``notes``: JSON values to store in the file (:func:`nicecf.explain.saving.notes`), such as where the model is.
         """
         self._check_fitted()
         saving.save(self, path, notes=notes)
@@ -241,13 +247,13 @@ class NICE(Explainer):
         decision: Callable[[Any], Any] | None = None,
         robust_to: Sequence[Any] = (),
     ) -> Self:
-        """The explainer that :meth:`save` wrote: it gives the same answers, without being fitted again.
+        """Load an explainer that :meth:`save` wrote: it gives the same answers, without fitting again.
 
-        ``model``: the model that it was saved with. It is asked about up to 1,000 of the rows in the file; ModelError
-        if its classes, its features or its answers are others. FileError for a file that is damaged, incomplete, of a
-        newer format or no such file. ``optimize``, ``plausibility``, ``decision``, ``robust_to``: the function or
-        models that the explainer was saved with, exactly where it was; a file cannot hold them. (Whether a reward is
-        the same cannot be checked.)
+        ``model``: the model that it was saved with. It is asked about up to 1,000 of the rows in the file; raises
+        ModelError if its classes, features or answers differ, and FileError for a file that is damaged, incomplete, of
+        a newer format, or not an explainer. ``optimize``, ``plausibility``, ``decision``, ``robust_to``: the functions
+        or models that the explainer was saved with, and only those; a file cannot hold them. (Whether a reward is the
+        same cannot be checked.)
         """
         functions = {"optimize": optimize, "plausibility": plausibility, "decision": decision, "robust_to": robust_to}
         return saving.load(cls, path, model, functions)
@@ -255,98 +261,92 @@ class NICE(Explainer):
     def with_search(
         self,
         *,
-        optimize: Literal["none", "sparsity", "proximity", "plausibility", "balanced"] | Reward | None = None,
+        optimize: Goal | Reward | None = None,
         search: Literal["greedy", "thorough"] | None = None,
         neighbors: int | None = None,
     ) -> Self:
-        """The same explainer with another objective or search, sharing what ``fit`` learned; None: as it is.
+        """The same explainer with another objective or search, without fitting again; None keeps the current one.
 
-        OptionError where ``fit`` had no reason to learn what is plausible, and that is needed now.
+        Raises OptionError if plausibility is needed now but ``fit`` did not learn it.
         """
         self._check_fitted()
         self._check_unchanged()
         asked = {"optimize": optimize, "search": search, "neighbors": neighbors}
         asked = {name: value for name, value in asked.items() if value is not None}
         if search == "greedy" and neighbors is None:
-            asked["neighbors"] = None  # the number for the thorough search means nothing now
+            asked["neighbors"] = None  # the number is for the thorough search only
         other = type(self)(**self.get_params(deep=False) | asked)
-        fitted: Fitted = replace(self._fitted, **other._choices())
-        if fitted.measure_error is None and (fitted.thorough or rewards.needs_plausibility(fitted.reward)):
+        fitted = self._fitted
+        if fitted.plausibility is None and other._search_options.needs_plausibility:
             raise OptionError(
                 "this explainer was fitted without a measure of plausibility, which optimize='plausibility' and "
                 "search='thorough' need. Fit it with one of them, or with plausibility=."
             )
-        if "donor_values" in vars(self._fitted):  # they depend on the donors alone
-            vars(fitted)["donor_values"] = self._fitted.donor_values
-        other._keep(fitted)
+        assert fitted.neighborhood is not None
+        donors = fitted.neighborhood.donors
+        search_, neighborhood = other._search_options.searching(
+            donors, fitted.distance, is_refused=refusal(fitted.privacy, fitted.schema)
+        )
+        other._keep(replace(fitted, search=search_, neighborhood=neighborhood))
         other._options = self._options | described(asked)
         return other
 
-    def _fitted_to(self, training: Training) -> Fitted:
-        privacy = Privacy.of(training.values, share_donor=bool(self.share_donor), min_count=self.min_count)
-        guarded = privacy.guarded(training.schema)
-        if self.constraints is not None:  # for its errors: what is wrong should be said before anything takes long
-            rules_of(self.constraints, guarded, training.values[:1], trained=guarded)
-        decisions, n_classes = training.decisions, len(training.jury.classes)
-        choices = self._choices()
-        is_categorical = training.schema.is_categorical
-        measure_error, is_own_measure = self.plausibility, False
-        if (choices["thorough"] or rewards.needs_plausibility(choices["reward"])) and measure_error is None:
-            seed = 0 if self.random_state is None else self.random_state
-            measure_error, is_own_measure = Autoencoder.train(training.values, is_categorical, seed=seed), True
-        is_donor = training.labels == decisions if self.justified else np.ones(len(decisions), dtype=bool)
-        # Rows that are put into a class, but not accepted there, follow in groups of their own.
-        is_accepted = training.jury.accepts(training.outputs, np.eye(n_classes, dtype=bool)[decisions])
-        groups = np.where(is_accepted, decisions, n_classes + decisions)
-        n_groups = n_classes if training.jury.is_alone else 2 * n_classes
-        witnesses = Witnesses.of(training)
-        cost = measure(training, witnesses)
-        twin, twin_cost = find_twin(self.model, training, witnesses) if self.accelerate else (None, cost)
-        weights = weights_of(self.feature_weights, training.schema)
-        distance = Heom.of(training.values, is_categorical, self.scale, weights)
-        fingerprints = training.fingerprints
-        profile = training.profile if guarded is training.schema else Profile.of(training.values, guarded)
-        # The index takes the encoded rows over and reorders them: no one may use them after this line.
-        index = DonorIndex.of(training.values, np.where(is_donor, groups, -1), n_groups, distance)
-        fitted = Fitted(
-            schema=guarded,
-            cost=cost,
-            twin=twin,
-            twin_cost=twin_cost,
-            witnesses=witnesses,
-            distance=distance,
-            donors=DonorSearch(index, training.outputs[index.positions], training.jury),
-            n_decided=np.bincount(decisions, minlength=n_classes),
-            profile=profile,
-            fingerprints=fingerprints,
-            privacy=privacy,
-            measure_error=measure_error,
-            is_own_measure=is_own_measure,
-            **choices,
+    def _fitted_to(self, training: Training, values: Floats) -> Fitted:
+        privacy = Privacy.of(values, share_donor=bool(self.share_donor), min_count=self.min_count)
+        schema, panel, canaries = privacy.guarded(training.schema), training.panel, training.canaries
+        if self.constraints is not None:  # for its errors: they should come before anything slow
+            rules_of(self.constraints, schema, values[:1], trained=schema)
+        plausibility = self._learned_plausibility(values, schema)
+        cost = measured_cost(
+            panel, schema, canaries, seconds=training.seconds, calls=training.calls, n_rows=len(values)
         )
-        if choices["thorough"]:
-            _ = fitted.donor_values  # now, not in the first call of explain
-        return fitted
+        twin, twin_cost = None, cost
+        if self.accelerate:
+            sample, rows = training.sample
+            twin, twin_cost = find_twin(self.model, training.schema, canaries, rows, training.outputs[sample])
+        distance = Heom.of(values, schema.is_categorical, self.scale, weights_of(self.feature_weights, schema))
+        statistics = training.statistics if schema is training.schema else TableStatistics.of(values, schema)
+        donors = self._indexed(training, values, distance)
+        search, neighborhood = self._search_options.searching(donors, distance, is_refused=refusal(privacy, schema))
+        return Fitted(
+            explainer="NICE",
+            schema=schema,
+            models=Models(panel, cost, canaries, twin, twin_cost, confirms=self.accelerate != "unconfirmed"),
+            distance=distance,
+            statistics=statistics,
+            fingerprints=training.fingerprints,
+            search=search,
+            constraints=self.constraints or Constraints(),
+            privacy=privacy,
+            plausibility=plausibility,
+            neighborhood=neighborhood,
+        )
 
-    def _choices(self) -> dict[str, Any]:
-        """What is an option and not learned: the parts of `Fitted` that need no training data."""
-        return {
-            "confirms": self.accelerate != "unconfirmed",
-            "constraints": self.constraints or Constraints(),
-            "reward": self._reward,
-            "thorough": None if self.search != "thorough" else (str(self.optimize), self.neighbors),
-        }
+    def _indexed(self, training: Training, values: Floats, distance: Heom) -> DonorSearch:
+        """The donors; reorders the encoded rows, which nothing else uses."""
+        decisions, panel, n_classes = training.decisions, training.panel, len(training.panel.classes)
+        is_donor = training.labels == decisions if self.justified else np.ones(len(decisions), dtype=bool)
+        # Rows that are decided to be in a class, but not accepted there, follow in separate groups.
+        is_accepted = panel.accepts(training.outputs, np.eye(n_classes, dtype=bool)[decisions])
+        groups = np.where(is_accepted, decisions, n_classes + decisions)
+        n_groups = n_classes if panel.is_alone else 2 * n_classes
+        index = DonorIndex.of(values, np.where(is_donor, groups, -1), n_groups, distance)
+        return DonorSearch(index, training.outputs[index.positions], np.bincount(decisions, minlength=n_classes))
+
+    def _learned_plausibility(self, values: Floats, schema: Schema) -> Plausibility | None:
+        if self.plausibility is not None:
+            return Plausibility(self.plausibility, is_own=False)
+        if not self._search_options.needs_plausibility:
+            return None
+        seed = 0 if self.random_state is None else self.random_state
+        return Plausibility(Autoencoder.train(values, schema.is_categorical, seed=seed), is_own=True)
 
     @property
-    def _reward(self) -> Reward | None:
-        if not isinstance(self.optimize, str):
-            return self.optimize
-        return rewards.BY_NAME[self.optimize].reward if self.optimize in rewards.BY_NAME else None
+    def _search_options(self) -> SearchOptions:
+        return SearchOptions(self.search, self.optimize, self.neighbors)
 
     def _check_options(self) -> None:
-        choose("search", self.search, ("greedy", "thorough"))
-        choose("optimize", self.optimize, ("none", *rewards.BY_NAME, "balanced"), or_function=True)
-        self._check_search()
+        self._search_options.check()
         choose("distance", self.distance, ("heom",))
         choose("scale", self.scale, ("range", "std"))
         for name in ("justified", "share_donor"):
@@ -369,7 +369,7 @@ class NICE(Explainer):
             raise OptionError(f"constraints must be nicecf.Constraints, or None, got {type(constraints).__name__}.")
         if constraints.is_per_row:
             raise OptionError(
-                "constraints of the explainer cannot have a bound for each row: the rows are not known yet. Pass them "
+                "constraints of the explainer cannot have bounds per row: the rows are not known yet. Pass them "
                 "to explain(X, constraints=...)."
             )
 
@@ -382,35 +382,16 @@ class NICE(Explainer):
         if self.accelerate and (self.robust_to or self.decision == "predict"):
             option = "robust_to" if self.robust_to else "decision='predict'"
             raise OptionError(
-                f"accelerate and {option} exclude each other: a twin stands in for the probabilities of one model. "
+                f"accelerate and {option} exclude each other: a twin replaces the probabilities of one model. "
                 "Leave accelerate=False."
-            )
-
-    def _check_search(self) -> None:
-        """Options that only one kind of search knows."""
-        if self.neighbors is not None:
-            check_count("neighbors", self.neighbors, or_none=True)
-        objectives = (*rewards.BY_NAME, "balanced")
-        if self.search == "thorough" and self.optimize not in objectives:
-            what = repr(self.optimize) if isinstance(self.optimize, str) else "a reward function"
-            raise OptionError(
-                f"search='thorough' needs an objective that compares counterfactuals; optimize={what} compares none. "
-                f"Choose one of {listed(objectives)}, or search='greedy'."
-            )
-        if self.search == "greedy" and isinstance(self.optimize, str) and self.optimize == "balanced":
-            raise OptionError("optimize='balanced' needs search='thorough': the greedy search has no reward for it.")
-        if self.search == "greedy" and self.neighbors not in (None, 1):
-            raise OptionError(
-                f"neighbors={self.neighbors} needs search='thorough': the greedy search walks to one donor."
             )
 
     def _check_call(self, n_counterfactuals: Any, time_budget: Any, progress: Any) -> None:
         """Options of ``explain``."""
         check_choice(progress)
         check_count("n_counterfactuals", n_counterfactuals)
-        if n_counterfactuals > 1 and self._fitted.thorough is None:
+        if n_counterfactuals > 1 and self._options["search"] != "thorough":
             raise OptionError(
-                f"n_counterfactuals={n_counterfactuals} needs search='thorough': the greedy search finds one for each "
-                "row."
+                f"n_counterfactuals={n_counterfactuals} needs search='thorough': the greedy search finds one per row."
             )
         check_seconds("time_budget", time_budget)

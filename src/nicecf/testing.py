@@ -6,7 +6,7 @@ Public, so that others can test their own methods::
     def test_contract(check):
         check(lambda model: MyMethod(model))
 
-For a method that takes numbers only: ``check(make, data=nicecf.testing.applicants_in_numbers)``.
+For a method that takes only numbers: ``check(make, data=nicecf.testing.applicants_in_numbers)``.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ import pandas as pd
 from scipy.special import expit
 from sklearn.base import clone
 
-from nicecf._typing import Floats, Table
-from nicecf.constraints import Constraints
 from nicecf.exceptions import ModelError
-from nicecf.method import Method
-from nicecf.result import Counterfactuals
+from nicecf.explain.explainer import Method
+from nicecf.results.counterfactuals import Counterfactuals
+from nicecf.rules.constraints import Constraints
+from nicecf.support.types import Floats, Table
 
 MakeMethod = Callable[[Any], Method]
 MakeData = Callable[[], tuple[pd.DataFrame, "pd.Series[Any]"]]
 
 
 class LookupModel:
-    """A model of two classes that is a table: the probability of class 1 for each row.
+    """A model with two classes that is a lookup table: the probability of class 1 for each row.
 
     >>> model = LookupModel({(0, "rent"): 0.25, (1, "own"): 0.75})
     >>> model.predict_proba(pd.DataFrame({"children": [1], "home": ["own"]})).tolist()
@@ -45,7 +45,7 @@ class LookupModel:
         self.classes_ = np.array([0, 1])
 
     def predict_proba(self, X: Table) -> Floats:
-        """Probabilities of the classes 0 and 1, one line per row."""
+        """Probabilities of classes 0 and 1, one line per row."""
         return np.array([[1.0 - p, p] for p in map(self._probability, _tuples(X))])
 
     def predict(self, X: Table) -> Any:
@@ -55,12 +55,12 @@ class LookupModel:
     def _probability(self, row: tuple[Any, ...]) -> float:
         probability = self.probabilities.get(row, self.default)
         if probability is None:
-            raise ModelError(f"LookupModel knows nothing of the row {row}; add it, or pass default=.")
+            raise ModelError(f"LookupModel does not know the row {row}; add it, or pass default=.")
         return probability
 
 
 class Scorecard:
-    """A picklable model of three classes on the table of `applicants`: points per column, no training."""
+    """A picklable model with three classes for the table of `applicants`: points per column, no training."""
 
     classes_ = np.array(["no", "perhaps", "yes"], dtype=object)
 
@@ -81,7 +81,7 @@ class Scorecard:
 
 
 def applicants(n_rows: int = 120, *, seed: int = 0) -> tuple[pd.DataFrame, pd.Series[Any]]:
-    """A small mixed table with ties, missing values and an index of its own, and labels with some noise."""
+    """A small mixed table with ties, missing values and its own index, and labels with some noise."""
     random = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -102,7 +102,7 @@ def applicants(n_rows: int = 120, *, seed: int = 0) -> tuple[pd.DataFrame, pd.Se
 
 
 def applicants_in_numbers(n_rows: int = 120, *, seed: int = 0) -> tuple[pd.DataFrame, pd.Series[Any]]:
-    """The same without its categorical columns, for algorithms that take numbers only."""
+    """The same without its categorical columns, for algorithms that take only numbers."""
     X, y = applicants(n_rows, seed=seed)
     X = X[["age", "income", "children"]]
     decisions = Scorecard().predict(X)
@@ -112,7 +112,7 @@ def applicants_in_numbers(n_rows: int = 120, *, seed: int = 0) -> tuple[pd.DataF
 
 
 def check_found_rows_are_in_the_target(make: MakeMethod, data: MakeData = applicants) -> None:
-    """The model's own decision on what is handed out is the target, for every kind of target."""
+    """The model's decision on what is returned is the target, for every kind of target."""
     X, y = data()
     model = Scorecard()
     method = make(model).fit(X, y)
@@ -132,7 +132,7 @@ def check_found_rows_are_in_the_target(make: MakeMethod, data: MakeData = applic
 
 
 def check_rows_without_a_counterfactual_say_why(make: MakeMethod, data: MakeData = applicants) -> None:
-    """``found`` and ``reasons`` agree, and a row that was not found is missing in the frame."""
+    """``found`` and ``reasons`` agree, and a row without a counterfactual is missing in the frame."""
     X, y = data()
     only_no = y[y == "no"].index
     cfs = make(Scorecard()).fit(X.loc[only_no], y[only_no]).explain(X.iloc[:30], target_class="yes")
@@ -143,7 +143,7 @@ def check_rows_without_a_counterfactual_say_why(make: MakeMethod, data: MakeData
 
 
 def check_rows_in_the_target_stay_as_they_are(make: MakeMethod, data: MakeData = applicants) -> None:
-    """A row that is in a named target already is found, with no change."""
+    """A row that is already in a named target is found, without changes."""
     X, y = data()
     cfs = make(Scorecard()).fit(X, y).explain(X, target_class="yes")
     already = cfs.predicted == "yes"
@@ -154,7 +154,7 @@ def check_rows_in_the_target_stay_as_they_are(make: MakeMethod, data: MakeData =
 
 
 def check_types_order_and_index_are_kept(make: MakeMethod, data: MakeData = applicants) -> None:
-    """What comes out has the columns, order, dtypes, categories and index of what went in."""
+    """The result has the columns, order, dtypes, categories and index of the input."""
     X, y = data()
     rows = X[X.columns[::-1]].iloc[5:25]
     cfs = make(Scorecard()).fit(X, y).explain(rows)
@@ -186,7 +186,7 @@ def check_changes_are_the_differences(make: MakeMethod, data: MakeData = applica
 
 
 def check_inputs_are_untouched(make: MakeMethod, data: MakeData = applicants) -> None:
-    """Neither the training data nor the rows to explain are written to, nor the answer through a frame handed out."""
+    """Training data and rows to explain are never modified, nor is the result through a returned frame."""
     X, y = data()
     before_X, before_y = X.copy(deep=True), y.copy(deep=True)
     rows = X.iloc[:10]
@@ -210,7 +210,7 @@ def check_the_same_input_gives_the_same_answer(make: MakeMethod, data: MakeData 
 
 
 def check_a_batch_equals_its_rows(make: MakeMethod, data: MakeData = applicants) -> None:
-    """Explaining many rows gives what explaining each of them gives."""
+    """Explaining many rows gives the same as explaining each of them."""
     X, y = data()
     method = make(Scorecard()).fit(X, y)
     batch = method.explain(X.iloc[:25])
@@ -219,7 +219,7 @@ def check_a_batch_equals_its_rows(make: MakeMethod, data: MakeData = applicants)
 
 
 def check_threads_may_share_one_explainer(make: MakeMethod, data: MakeData = applicants) -> None:
-    """Calls from many threads give what calls one after the other give."""
+    """Calls from many threads give the same as calls one after the other."""
     X, y = data()
     method = make(Scorecard()).fit(X, y)
     serial = [method.explain(X.iloc[row : row + 5]) for row in range(40)]
@@ -239,7 +239,7 @@ def check_it_pickles(make: MakeMethod, data: MakeData = applicants) -> None:
 
 
 def check_rules_are_kept(make: MakeMethod) -> None:
-    """No rule is broken, whichever kinds of rules are combined; what is not found says why."""
+    """No rule is broken, however rules are combined; rows without a counterfactual have a reason."""
     X, y = applicants()
     method: Any = make(Scorecard()).fit(X, y)
     rows = X.iloc[:40]
@@ -270,7 +270,7 @@ def check_rules_are_kept(make: MakeMethod) -> None:
 
 
 def check_rules_per_row_equal_separate_calls(make: MakeMethod) -> None:
-    """A list of rules, one for each row, gives what each row with its rules gives."""
+    """A list of rules, one per row, gives the same as each row with its rules."""
     X, y = applicants()
     method: Any = make(Scorecard()).fit(X, y)
     rows = X.iloc[:12]
@@ -282,7 +282,7 @@ def check_rules_per_row_equal_separate_calls(make: MakeMethod) -> None:
 
 
 def check_no_rules_change_nothing(make: MakeMethod) -> None:
-    """Empty rules give what there is without any."""
+    """Empty rules give the same as no rules."""
     X, y = applicants()
     method: Any = make(Scorecard()).fit(X, y)
     assert_same(method.explain(X.iloc[:25]), method.explain(X.iloc[:25], constraints=Constraints()))
@@ -294,7 +294,7 @@ def assert_same(one: Counterfactuals, other: Counterfactuals) -> None:
     assert one.reasons.tolist() == other.reasons.tolist()
     assert list(one.donors) == list(other.donors)
     for left, right in ((one.to_frame(), other.to_frame()), (one.changes(), other.changes())):
-        if not left.equals(right):  # the fast way first; the slow one says where they differ
+        if not left.equals(right):  # the fast check first; the slow one says where they differ
             pd.testing.assert_frame_equal(left, right)
 
 

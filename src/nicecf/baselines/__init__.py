@@ -3,6 +3,7 @@
 ``ALL`` lists them.
 """
 
+from nicecf.baselines.baseline import Baseline
 from nicecf.baselines.cbr import CBR
 from nicecf.baselines.cfproto import CFproto
 from nicecf.baselines.dice import DiCE
@@ -11,6 +12,23 @@ from nicecf.baselines.growing_spheres import GrowingSpheres
 from nicecf.baselines.sedc import SEDC
 from nicecf.baselines.wit import WIT
 
-ALL = (WIT, CBR, SEDC, DiCE, CFproto, GeCo, GrowingSpheres)
+ALL: tuple[type[Baseline], ...] = (
+    WIT,
+    CBR,
+    SEDC,
+    DiCE,
+    CFproto,
+    GeCo,
+    GrowingSpheres,
+)
 
-__all__ = ["ALL", "CBR", "SEDC", "WIT", "CFproto", "DiCE", "GeCo", "GrowingSpheres"]
+__all__ = [
+    "ALL",
+    "CBR",
+    "SEDC",
+    "WIT",
+    "CFproto",
+    "DiCE",
+    "GeCo",
+    "GrowingSpheres",
+]

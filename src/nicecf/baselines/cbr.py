@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from nicecf._typing import Bools, Floats, Ints
-from nicecf.baselines.baseline import Baseline, Found, Search, Task
+from nicecf.baselines.asking import towards
+from nicecf.baselines.baseline import Baseline, Find, Found
 from nicecf.baselines.good_pairs import Difference, best_partners
-from nicecf.classifier import CELLS_PER_CALL
-from nicecf.exceptions import listed, plain
-from nicecf.method import Training
-from nicecf.neighbors import DonorIndex
-from nicecf.options import check_amount, check_count
-from nicecf.scorer import OutOfTime
+from nicecf.explain.training import Training
+from nicecf.models.classifier import CELLS_PER_CALL
+from nicecf.models.scorer import OutOfTime
+from nicecf.search.neighbors import DonorIndex
+from nicecf.search.question import Question
+from nicecf.support.options import check_amount, check_count
+from nicecf.support.phrases import Statement, plain_classes, plain_features
+from nicecf.support.types import Bools, Floats, Ints
 
 
 class CBR(Baseline):
@@ -73,12 +75,12 @@ class CBR(Baseline):
         check_amount("tolerance", self.tolerance)
         check_count("neighbors", self.neighbors)
 
-    def _search_of(self, training: Training) -> Search:
-        n_classes = len(training.jury.classes)
+    def _search_of(self, training: Training, values: Floats) -> Find:
+        n_classes = len(training.panel.classes)
         distance = training.by_range
         difference = Difference.of(distance, self.tolerance)
         partners = best_partners(
-            training.values,
+            values,
             training.decisions,
             n_classes,
             difference=difference,
@@ -87,10 +89,10 @@ class CBR(Baseline):
         )
         # One index for each class wanted, of the rows that have a partner in it, by their own class.
         like_sides = [
-            DonorIndex.of(training.values.copy(), np.where(of_class >= 0, training.decisions, -1), n_classes, distance)
+            DonorIndex.of(values.copy(), np.where(of_class >= 0, training.decisions, -1), n_classes, distance)
             for of_class in partners.T
         ]
-        index = DonorIndex.of(training.values, training.decisions, n_classes, distance)
+        index = DonorIndex.of(values, training.decisions, n_classes, distance)
         place_of = np.empty(len(partners), dtype=np.intp)
         place_of[index.positions] = np.arange(len(partners))
         return _Adaptation(
@@ -110,50 +112,56 @@ class _Adaptation:
     max_differences: int
     neighbors: int
 
-    def __call__(self, task: Task) -> Found:
-        found = Found.nothing(task)
-        own = task.jury.decide(task.outputs)
-        like, unlike = self._nearest_pairs(task, own)
-        few = "one feature alone" if self.max_differences == 1 else f"1 to {self.max_differences} features"
-        for line in np.flatnonzero(like < 0):
-            classes = f"one {plain(task.jury.classes[own[line]])!r} and one {task.jury.named(task.wanted[line])}"
-            found.reasons[line] = f"no two training rows, {classes}, differ in {few}"
+    def __call__(self, question: Question) -> Found:
+        found = Found.nothing(question)
+        own = question.panel.decide(question.outputs)
+        like, unlike = self._nearest_pairs(question, own)
+        for line in np.flatnonzero(like < 0).tolist():
+            kind = "reason.cbr_no_pair_one" if self.max_differences == 1 else "reason.cbr_no_pair"
+            most = {} if self.max_differences == 1 else {"most": self.max_differences}
+            own_class = plain_classes([question.panel.classes[own[line]]])
+            found.reasons[line] = Statement(kind, {"own": own_class, "target": question.target(line), **most})
         lines = np.flatnonzero(like >= 0)
         is_taken = self.difference.features(self._values(like[lines]), self._values(unlike[lines]))
         n_others = np.zeros(len(lines), dtype=np.intp)
         try:
-            is_helped = self._try(task, found, lines, is_taken, unlike[lines, None])
+            is_helped = self._try(question, found, lines, is_taken, unlike[lines, None])
             left = np.flatnonzero(~is_helped)
-            block = max(1, CELLS_PER_CALL // ((self.neighbors + 1) * task.rows.shape[1]))
+            block = max(1, CELLS_PER_CALL // ((self.neighbors + 1) * question.rows.shape[1]))
             for start in range(0, len(left), block):
-                task.report(len(task) - len(left) + start)
+                question.report(len(question) - len(left) + start)
                 some = left[start : start + block]
                 others = self._like_target(unlike[lines[some]])
                 n_others[some] = (others >= 0).sum(axis=1) - 1
-                is_helped[some] = self._try(task, found, lines[some], is_taken[some], others)
+                is_helped[some] = self._try(question, found, lines[some], is_taken[some], others)
         except OutOfTime:
             found.is_cut[lines] = ~found.is_found[lines]
             return found
-        for at in np.flatnonzero(~is_helped):
-            line, features = lines[at], [task.schema.names[j] for j in np.flatnonzero(is_taken[at])]
-            found.reasons[line] = (
-                f"the nearest pair, training rows {like[line]} and {unlike[line]}, differs in {listed(features)}. With "
-                f"the values of row {unlike[line]} there, this row is not {task.jury.named(task.wanted[line])}; nor "
-                f"with those of the rows of that class nearest to row {unlike[line]} ({n_others[at]} tried)"
+        for at in np.flatnonzero(~is_helped).tolist():
+            line = int(lines[at])
+            found.reasons[line] = Statement(
+                "reason.cbr_not_adapted",
+                {
+                    "like": str(like[line]),
+                    "unlike": str(unlike[line]),
+                    "features": plain_features(question.schema.names[j] for j in np.flatnonzero(is_taken[at])),
+                    "target": question.target(line),
+                    "tried": int(n_others[at]),
+                },
             )
         return found
 
     def _values(self, positions: Ints) -> Floats:
         return self.index.values[self.place_of[positions]]
 
-    def _nearest_pairs(self, task: Task, own: Ints) -> tuple[Ints, Ints]:
+    def _nearest_pairs(self, question: Question, own: Ints) -> tuple[Ints, Ints]:
         """The pair whose like side is nearest to each row: positions of both sides, -1 where there is none."""
-        like, unlike = np.full(len(task), -1, dtype=np.intp), np.full(len(task), -1, dtype=np.intp)
-        nearest = np.full(len(task), np.inf)
-        is_own = np.eye(len(task.jury.classes), dtype=bool)[own]
+        like, unlike = np.full(len(question), -1, dtype=np.intp), np.full(len(question), -1, dtype=np.intp)
+        nearest = np.full(len(question), np.inf)
+        is_own = np.eye(len(question.panel.classes), dtype=bool)[own]
         for target, index in enumerate(self.like_sides):
-            asking = np.flatnonzero(task.wanted[:, target])
-            places, distances = index.nearest(task.rows[asking], is_own[asking])
+            asking = np.flatnonzero(question.wanted[:, target])
+            places, distances = index.nearest(question.rows[asking], is_own[asking])
             is_nearer = (places >= 0) & (distances < nearest[asking])
             lines = asking[is_nearer]
             like[lines] = index.positions[places[is_nearer]]
@@ -169,12 +177,12 @@ class _Adaptation:
         near, _ = self.index.nearest_many(self.index.values[places], classes, k=k)
         return np.where(near >= 0, self.index.positions[near], -1)
 
-    def _try(self, task: Task, found: Found, lines: Ints, is_taken: Bools, donors: Ints) -> Bools:
+    def _try(self, question: Question, found: Found, lines: Ints, is_taken: Bools, donors: Ints) -> Bools:
         """Give rows what training rows have in some features: the first that is accepted counts, for each row."""
         at, column = np.nonzero(donors >= 0)
         positions = donors[at, column]
-        values = np.where(is_taken[at], self._values(positions), task.rows[lines[at]])
-        is_accepted, _ = task.towards(lines[at], values)
+        values = np.where(is_taken[at], self._values(positions), question.rows[lines[at]])
+        is_accepted, _ = towards(question, lines[at], values)
         good = np.flatnonzero(is_accepted)
         helped, first = np.unique(at[good], return_index=True)  # those of a row are in order
         for place, row in zip(good[first].tolist(), helped.tolist(), strict=True):

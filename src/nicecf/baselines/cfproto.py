@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 from scipy.spatial import KDTree
 
-from nicecf._typing import Bools, Floats, Ints
-from nicecf.baselines.baseline import Baseline, Found, Search, Task
+from nicecf.baselines.asking import rounded
+from nicecf.baselines.baseline import Baseline, Find, Found
 from nicecf.baselines.embedding import Embedding
-from nicecf.method import Training
-from nicecf.options import check_amount, check_count
-from nicecf.reasons import no_donor
-from nicecf.schema import differs
-from nicecf.scorer import OutOfTime
+from nicecf.explain.training import Training
+from nicecf.explain.why_not import no_donor
+from nicecf.models.scorer import OutOfTime
+from nicecf.search.question import Question
+from nicecf.support.options import check_amount, check_count
+from nicecf.support.phrases import Statement
+from nicecf.support.types import Bools, Floats, Ints
+from nicecf.tables.schema import differs
 
 _STEEPEST = 1000.0
 # Rows descend together in blocks whose perturbations have at most this many cells: 128 MB.
@@ -107,11 +110,11 @@ class CFproto(Baseline):
         check_amount("learning_rate", self.learning_rate, may_be_zero=False)
         check_amount("eps", self.eps, may_be_zero=False)
 
-    def _search_of(self, training: Training) -> Search:
-        schema, n_classes = training.schema, len(training.jury.classes)
+    def _search_of(self, training: Training, values: Floats) -> Find:
+        schema, n_classes = training.schema, len(training.panel.classes)
         n_levels = np.array([len(column.levels) for column in schema.columns])
-        embedding = Embedding.of(training.values, schema.is_categorical, n_levels)
-        points, _ = embedding.place(training.values)
+        embedding = Embedding.of(values, schema.is_categorical, n_levels)
+        points, _ = embedding.place(values)
         return _Descents(
             embedding,
             Prototypes.of(points, training.decisions, n_classes),
@@ -154,8 +157,8 @@ class Prototypes:
 
 
 @dataclass(frozen=True, eq=False)
-class _Seekers:
-    """Rows on their way together: which of the task they are, where they start and where they are drawn to."""
+class _Descending:
+    """Rows on their way together: which of the question they are, where they start and where they are drawn to."""
 
     lines: Ints
     rows: Floats
@@ -163,8 +166,8 @@ class _Seekers:
     can_move: Bools
     prototypes: Floats
 
-    def take(self, at: slice) -> _Seekers:
-        return _Seekers(self.lines[at], self.rows[at], self.starts[at], self.can_move[at], self.prototypes[at])
+    def take(self, at: slice) -> _Descending:
+        return _Descending(self.lines[at], self.rows[at], self.starts[at], self.can_move[at], self.prototypes[at])
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,88 +183,92 @@ class _Descents:
     learning_rate: float
     eps: float
 
-    def __call__(self, task: Task) -> Found:
-        found = Found.nothing(task)
-        starts, can_move = self.embedding.place(task.rows)
-        prototypes, has_one = self.prototypes.nearest(starts, task.wanted)
+    def __call__(self, question: Question) -> Found:
+        found = Found.nothing(question)
+        starts, can_move = self.embedding.place(question.rows)
+        prototypes, has_one = self.prototypes.nearest(starts, question.wanted)
         n_steps = self.c_steps * self.max_iterations
-        for line, wanted in enumerate(task.wanted):
+        for line, wanted in enumerate(question.wanted):
             if not has_one[line]:
-                found.reasons[line] = no_donor(task.jury, self.n_decided, wanted)
+                found.reasons[line] = no_donor(question.panel, self.n_decided, wanted)
             elif not can_move[line].any():
-                found.reasons[line] = f"no feature of this row can be moved towards {task.jury.named(wanted)}"
+                found.reasons[line] = Statement("reason.cfproto_nothing_moves", {"target": question.target(line)})
             else:
-                found.reasons[line] = (
-                    f"no step of CFproto's c_steps x max_iterations = {n_steps:,} came to {task.jury.named(wanted)}"
+                found.reasons[line] = Statement(
+                    "reason.cfproto_none", {"steps": n_steps, "target": question.target(line)}
                 )
         lines = np.flatnonzero(has_one & can_move.any(axis=1))
-        seekers = _Seekers(lines, task.rows[lines], starts[lines], can_move[lines], prototypes[lines])
+        descending = _Descending(lines, question.rows[lines], starts[lines], can_move[lines], prototypes[lines])
         block = max(1, _MOST_CELLS // (2 * starts.shape[1] ** 2))
         for at in range(0, len(lines), block):
             try:
-                self._tune(task, seekers.take(slice(at, at + block)), found, n_done=at)
+                self._tune(question, descending.take(slice(at, at + block)), found, n_done=at)
             except OutOfTime:
                 found.is_cut[lines[at:]] = True
                 break
         return found
 
-    def _tune(self, task: Task, seekers: _Seekers, found: Found, *, n_done: int) -> None:
+    def _tune(self, question: Question, descending: _Descending, found: Found, *, n_done: int) -> None:
         """Descend again and again, each row with a ``c`` that is just enough: ten times more, then by bisection."""
-        n = len(seekers.lines)
+        n = len(descending.lines)
         c, lower, upper = np.full(n, self.c_init), np.zeros(n), np.full(n, np.inf)
         best = np.full(n, np.inf)
-        _, _, first_slopes = self._ask(task, seekers, seekers.starts, seekers.starts)
+        _, _, first_slopes = self._ask(question, descending, descending.starts, descending.starts)
         for step in range(self.c_steps):
-            is_there = self._descend(task, seekers, c, first_slopes, best, found)
+            is_there = self._descend(question, descending, c, first_slopes, best, found)
             upper = np.where(is_there, np.minimum(upper, c), upper)
             lower = np.where(is_there, lower, np.maximum(lower, c))
             c = np.where(np.isinf(upper), 10.0 * c, (lower + np.where(np.isinf(upper), 0.0, upper)) / 2.0)
-            task.report(n_done + n * (step + 1) // self.c_steps)
+            question.report(n_done + n * (step + 1) // self.c_steps)
 
-    def _descend(self, task: Task, seekers: _Seekers, c: Floats, slopes: Floats, best: Floats, found: Found) -> Bools:
+    def _descend(
+        self, question: Question, descending: _Descending, c: Floats, slopes: Floats, best: Floats, found: Found
+    ) -> Bools:
         """One descent of all rows, with all better answers put into ``best`` and ``found``; which rows had any."""
-        starts, is_there = seekers.starts, np.zeros(len(c), dtype=bool)
+        starts, is_there = descending.starts, np.zeros(len(c), dtype=bool)
         points = ahead = starts
         for i in range(self.max_iterations):
             rate = self.learning_rate * np.sqrt(1.0 - i / self.max_iterations)
-            pull = 2.0 * (ahead - starts) + 2.0 * self.theta * (ahead - seekers.prototypes)
+            pull = 2.0 * (ahead - starts) + 2.0 * self.theta * (ahead - descending.prototypes)
             gradient = np.clip(pull, -_STEEPEST, _STEEPEST) + np.clip(c[:, None] * slopes, -_STEEPEST, _STEEPEST)
-            before, points = points, self._shrunk(ahead - rate * gradient, seekers)
+            before, points = points, self._shrunk(ahead - rate * gradient, descending)
             ahead = np.clip(points + (i + 1) / (i + 4) * (points - before), -1.0, 1.0)
-            values, is_accepted, slopes = self._ask(task, seekers, points, ahead)
+            values, is_accepted, slopes = self._ask(question, descending, points, ahead)
             moves = np.abs(points - starts)
             costs = self.beta * moves.sum(axis=1) + (moves**2).sum(axis=1)
             is_there |= is_accepted
             is_better = is_accepted & (costs < best)
             best[is_better] = costs[is_better]
-            found.values[seekers.lines[is_better]] = values[is_better]
-            found.is_found[seekers.lines[is_better]] = True
+            found.values[descending.lines[is_better]] = values[is_better]
+            found.is_found[descending.lines[is_better]] = True
         return is_there
 
-    def _shrunk(self, points: Floats, seekers: _Seekers) -> Floats:
+    def _shrunk(self, points: Floats, descending: _Descending) -> Floats:
         """Points drawn ``beta`` towards their start, within the ranges; a feature that is nearer than that is back."""
-        moves = points - seekers.starts
+        moves = points - descending.starts
         nearer = np.where(moves > 0, np.minimum(points - self.beta, 1.0), np.maximum(points + self.beta, -1.0))
-        return np.where((np.abs(moves) > self.beta) & seekers.can_move, nearer, seekers.starts)
+        return np.where((np.abs(moves) > self.beta) & descending.can_move, nearer, descending.starts)
 
-    def _ask(self, task: Task, seekers: _Seekers, points: Floats, ahead: Floats) -> tuple[Floats, Bools, Floats]:
+    def _ask(
+        self, question: Question, descending: _Descending, points: Floats, ahead: Floats
+    ) -> tuple[Floats, Bools, Floats]:
         """One model call: points as they would be handed out, which are accepted, and the slopes at those ahead."""
-        n, n_classes = len(points), len(task.jury.classes)
-        step = np.where(seekers.can_move, self.eps, 0.0)
+        n, n_classes = len(points), len(question.panel.classes)
+        step = np.where(descending.can_move, self.eps, 0.0)
         reached, here, above, below = (
-            self.embedding.read(some, seekers.starts, seekers.rows)
+            self.embedding.read(some, descending.starts, descending.rows)
             for some in (points, ahead, ahead + step, ahead - step)
         )
-        values = task.rounded(seekers.lines, reached)
+        values = rounded(question, descending.lines, reached)
         # Most steps leave a category as it is: there is nothing to ask.
         at, feature = np.nonzero(differs(above, below))
         higher, lower, each = here[at], here[at], np.arange(len(at))
         higher[each, feature], lower[each, feature] = above[at, feature], below[at, feature]
-        outputs = task.score(np.concatenate([values, here, higher, lower]))
-        wanted = task.wanted[seekers.lines]
-        is_accepted = task.jury.accepts(outputs[: 2 * n], np.concatenate([wanted, wanted]))
-        # Not ``far`` of the task, which stands still between a half and a higher cut-off.
-        scores = task.jury.scores(outputs[2 * n :], wanted[np.concatenate([at, at])])
+        outputs = question.score(np.concatenate([values, here, higher, lower]))
+        wanted = question.wanted[descending.lines]
+        is_accepted = question.panel.accepts(outputs[: 2 * n], np.concatenate([wanted, wanted]))
+        # Not ``far`` of the question, which stands still between a half and a higher cut-off.
+        scores = question.panel.scores(outputs[2 * n :], wanted[np.concatenate([at, at])])
         slopes = np.zeros_like(points)
         slopes[at, feature] = (scores[len(at) :] - scores[: len(at)]) / (2.0 * self.eps) * n_classes / (n_classes - 1)
         slopes[is_accepted[n:]] = 0.0

@@ -7,7 +7,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from time import perf_counter
 from typing import Any, Literal
@@ -15,14 +15,17 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from nicecf._extras import require
-from nicecf._typing import Floats, Ints
-from nicecf.baselines.baseline import Baseline, Found, Search, Task
-from nicecf.exceptions import NicecfError, listed
-from nicecf.method import Training
-from nicecf.options import check_seconds, check_seed, choose
-from nicecf.schema import Schema
-from nicecf.scorer import OutOfTime
+from nicecf.baselines.asking import generators, read, rounded, towards
+from nicecf.baselines.baseline import Baseline, Find, Found
+from nicecf.exceptions import NicecfError
+from nicecf.explain.training import Training
+from nicecf.models.scorer import OutOfTime, Scorer
+from nicecf.search.question import Question
+from nicecf.support.extras import require
+from nicecf.support.options import check_seconds, check_seed, choose
+from nicecf.support.phrases import Statement, plain_features
+from nicecf.support.types import Floats, Ints
+from nicecf.tables.schema import Schema
 
 METHODS = ("random", "genetic", "kdtree")
 
@@ -92,10 +95,10 @@ class DiCE(Baseline):
         check_seed(self.random_state)
         _dice_ml()
 
-    def _search_of(self, training: Training) -> Search:
+    def _search_of(self, training: Training, values: Floats) -> Find:
         is_number = ~training.schema.is_categorical
-        is_complete = ~np.isnan(training.values[:, is_number]).any(axis=1)
-        table = _Table.of(training.schema, training.values[is_complete])
+        is_complete = ~np.isnan(values[:, is_number]).any(axis=1)
+        table = _Table.of(training.schema, values[is_complete])
         return _RowByRow(self.method, self.seconds_per_row, self.random_state, table, training.outputs[is_complete])
 
 
@@ -179,24 +182,29 @@ def _decimals(column: Floats, holds_halves: bool) -> int:
 class _WantedOrNot:
     """The model as dice-ml sees it during one ``explain`` call: class 1 is what the row at hand wants."""
 
-    def __init__(self, task: Task, table: _Table, outputs: Floats) -> None:
-        self.line = 0
-        self._task = task
+    def __init__(self, question: Question, table: _Table, outputs: Floats) -> None:
+        self._line = 0
+        self._question = question
         self._table = table
         self._outputs = outputs
+
+    def turn_to(self, line: int, score: Scorer) -> None:
+        """The row at hand, and the model until its deadline."""
+        self._line = line
+        self._question = replace(self._question, score=score)
 
     def predict_proba(self, frame: Any) -> Floats:
         """Not wanted and wanted, in [0, 1]; wanted is above a half exactly where the model accepts the row."""
         # What is remembered costs the scorer no time: it would not notice that dice-ml runs in circles.
-        if self._task.score.is_out_of_time():
+        if self._question.score.is_out_of_time():
             raise OutOfTime
         values = self._table.rows(frame)
-        lines = np.full(len(values), self.line)
+        lines = np.full(len(values), self._line)
         # Two methods ask about the whole training data for every row; fit knows the answers.
         if np.array_equal(values, self._table.values):
-            _, far = self._task.read(lines, self._outputs)
+            _, far = read(self._question, lines, self._outputs)
         else:
-            _, far = self._task.towards(lines, self._task.rounded(lines, values))
+            _, far = towards(self._question, lines, rounded(self._question, lines, values))
         return np.column_stack([1.0 - far, far])
 
     def predict(self, frame: Any) -> Ints:
@@ -212,35 +220,36 @@ class _RowByRow:
     table: _Table
     outputs: Floats
 
-    def __call__(self, task: Task) -> Found:
-        found = Found.nothing(task)
-        deadline = task.score.deadline
-        model = _WantedOrNot(task, self.table, self.outputs)
+    def __call__(self, question: Question) -> Found:
+        found = Found.nothing(question)
+        model = _WantedOrNot(question, self.table, self.outputs)
         explainer = None
-        for line, generator in enumerate(task.generators(self.random_state)):
-            at, target = np.array([line]), task.jury.named(task.wanted[line])
-            found.reasons[line] = self._refusal(task, line, target)
+        for line, generator in enumerate(generators(question, self.random_state)):
+            found.reasons[line] = self._refusal(question, line)
             if found.reasons[line] is None:
+                own_deadline = self._deadline_of_row(question.score.deadline)
                 try:
-                    with _dice_alone(int(generator.integers(2**32)), deadline) as dice:
-                        task.score.deadline = self._deadline_of_row(deadline)
+                    with _dice_alone(int(generator.integers(2**32)), question.score.deadline) as dice:
+                        own_deadline = self._deadline_of_row(question.score.deadline)
+                        model.turn_to(line, question.score.until(own_deadline))
                         explainer = explainer or dice(self._explainer, model)
-                        model.line = line
-                        found.take(line, task.rounded(at, dice(self._ask, explainer, task.rows[at]))[0])
+                        at = np.array([line])
+                        found.take(line, rounded(question, at, dice(self._ask, explainer, question.rows[at]))[0])
                 except OutOfTime:
-                    if task.score.deadline == deadline:  # not the row's own, which is earlier
+                    if own_deadline == question.score.deadline:  # not the row's own, which is earlier
                         found.is_cut[line:] = True
                         break
-                    found.reasons[line] = f"DiCE had found nothing for {target} after {self.seconds_per_row:g} seconds"
+                    found.reasons[line] = Statement(
+                        "reason.dice_out_of_time",
+                        {"seconds": float(self.seconds_per_row or 0), "target": question.target(line)},
+                    )
                     explainer = None  # who knows what it was at
                 except NicecfError:
                     raise  # the model's, not dice-ml's
                 except Exception as error:  # dice-ml raises what pandas, numpy and Python do, for what it cannot do
-                    found.reasons[line] = self._in_words(error, target)
+                    found.reasons[line] = self._failure(error, question, line)
                     explainer = None
-                finally:
-                    task.score.deadline = deadline
-            task.report(line + 1)
+            question.report(line + 1)
         return found
 
     def _deadline_of_row(self, deadline: float | None) -> float | None:
@@ -249,24 +258,19 @@ class _RowByRow:
         own = perf_counter() + self.seconds_per_row
         return own if deadline is None else min(own, deadline)
 
-    def _refusal(self, task: Task, line: int, target: str) -> str | None:
+    def _refusal(self, question: Question, line: int) -> Statement | None:
         """Why dice-ml would not take the row, or None."""
-        row, names = task.rows[line], task.schema.names
+        row, names, target = question.rows[line], question.schema.names, question.target(line)
         if not len(self.table.values):
-            return f"dice-ml takes no missing numbers, and every training row has one: DiCE knows none that is {target}"
+            return Statement("reason.dice_all_missing", {"target": target})
         if self.method == "genetic" and len(row) == 1:
-            return f"dice-ml's method 'genetic' crosses features, and there is only one to get to {target}"
-        if self.method != "random" and not task.jury.accepts(self.outputs, task.wanted[line]).any():
-            return f"dice-ml's method {self.method!r} starts from training rows that are {target}, and there is none"
+            return Statement("reason.dice_one_feature", {"target": target})
+        if self.method != "random" and not question.panel.accepts(self.outputs, question.wanted[line]).any():
+            return Statement("reason.dice_no_training_row", {"method": repr(self.method), "target": target})
         if missing := [names[j] for j in self.table.numbers if np.isnan(row[j])]:
-            return (
-                f"dice-ml takes no missing numbers, as this row has in {listed(missing)}: it was not asked for {target}"
-            )
+            return Statement("reason.dice_missing", {"features": plain_features(missing), "target": target})
         if unseen := [names[j] for j in self.table.categories if not (self.table.values[:, j] == row[j]).any()]:
-            return (
-                f"dice-ml takes no category that its training rows do not have, as this row has in {listed(unseen)}: "
-                f"it was not asked for {target}"
-            )
+            return Statement("reason.dice_unseen", {"features": plain_features(unseen), "target": target})
         return None
 
     def _explainer(self, model: _WantedOrNot) -> Any:
@@ -287,10 +291,12 @@ class _RowByRow:
         answers = explainer.generate_counterfactuals(self.table.frame(row), **options)
         return self.table.rows(answers.cf_examples_list[0].final_cfs_df.iloc[:1])
 
-    def _in_words(self, error: Exception, target: str) -> str:
+    def _failure(self, error: Exception, question: Question, line: int) -> Statement:
+        target = question.target(line)
         if "No counterfactuals found" in str(error):
-            return f"dice-ml's method {self.method!r} found nothing that is {target}"
-        return f"dice-ml failed on the way to {target}, with {type(error).__name__}: {' '.join(str(error).split())}"
+            return Statement("reason.dice_none", {"method": repr(self.method), "target": target})
+        what = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return Statement("reason.dice_failed", {"error": what, "target": target})
 
 
 @contextmanager

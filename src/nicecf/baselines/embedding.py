@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from nicecf._typing import Bools, Floats, Ints
+from nicecf.support.types import Bools, Floats, Ints
 
 # Where numbers are cut into bins, so that they can be counted like categories.
 _QUARTERS = (25.0, 50.0, 75.0)

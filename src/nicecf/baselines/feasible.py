@@ -12,9 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from nicecf._typing import Bools, Floats, Ints
-from nicecf.distance import Heom
-from nicecf.schema import differs
+from nicecf.search.distance import Heom
+from nicecf.support.types import Bools, Floats, Ints
+from nicecf.tables.schema import differs
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from nicecf import given
-from nicecf._typing import Floats, Ints
-from nicecf.baselines.baseline import Baseline, Found, Search, Task
+from nicecf.baselines.asking import generators, read
+from nicecf.baselines.baseline import Baseline, Find, Found
 from nicecf.baselines.feasible import Draws, FeasibleSpace, as_wide, distinct
-from nicecf.baselines.lock_step import RowSearch, in_lock_step
-from nicecf.constraints import merged_groups
-from nicecf.distance import Heom
+from nicecf.baselines.lock_step import RowSearch, found_row_by_row
 from nicecf.exceptions import OptionError
-from nicecf.method import Training
-from nicecf.options import check_amount, check_count, check_seed
-from nicecf.scorer import OutOfTime
+from nicecf.explain.training import Training
+from nicecf.models.scorer import OutOfTime
+from nicecf.rules.kinds.groups import Groups, joined_groups
+from nicecf.search.distance import Heom
+from nicecf.search.question import Question
+from nicecf.support.options import check_amount, check_count, check_seed
+from nicecf.support.phrases import Statement
+from nicecf.support.types import Floats, Ints
 
 
 class GeCo(Baseline):
@@ -110,17 +112,17 @@ class GeCo(Baseline):
         check_amount("weight_l1", self.weight_l1)
         if not self.weight_l0 + self.weight_l1:
             raise OptionError("weight_l0 and weight_l1 are both 0: then no candidate is nearer than another.")
-        given.groups(self.groups)
+        Groups().read(self.groups)
         check_seed(self.random_state)
 
-    def _search_of(self, training: Training) -> Search:
+    def _search_of(self, training: Training, values: Floats) -> Find:
         schema = training.schema
         # A name and a position may mean the same feature, so that only now is it clear which groups are one.
-        together: Any = merged_groups(
-            [[schema.position(feature, "groups") for feature in group] for group in given.groups(self.groups)]
+        together: Any = joined_groups(
+            [[schema.position(feature, "groups") for feature in group] for group in Groups().read(self.groups)]
         )
         options = _Options(**{field.name: getattr(self, field.name) for field in fields(_Options)})
-        space = FeasibleSpace.of(training.values, schema.is_categorical, together)
+        space = FeasibleSpace.of(values, schema.is_categorical, together)
         return _Evolution(options, space, training.by_range)
 
 
@@ -143,26 +145,28 @@ class _Evolution:
     space: FeasibleSpace
     distance: Heom
 
-    def __call__(self, task: Task) -> Found:
-        generators = task.generators(self.options.random_state)
+    def __call__(self, question: Question) -> Found:
+        random = generators(question, self.options.random_state)
         n_mutants = self.options.population * self.options.samples * len(self.space.groups)
-        return in_lock_step(task, lambda line: self._search(task, line, generators[line]), values_each=n_mutants)
+        return found_row_by_row(
+            question, lambda line: self._search(question, line, random[line]), values_each=n_mutants
+        )
 
-    def _search(self, task: Task, line: int, random: np.random.Generator) -> RowSearch:
-        options, space, row = self.options, self.space, task.rows[line]
+    def _search(self, question: Question, line: int, random: np.random.Generator) -> RowSearch:
+        options, space, row = self.options, self.space, question.rows[line]
         n_features, distances = space.around(row, self.distance)
         costs = (options.weight_l0 * n_features + options.weight_l1 * distances) / len(row)
         draws = Draws.of(space, is_change=n_features > 0, random=random)
-        target = task.jury.named(task.wanted[line])
+        target = question.target(line)
         if not draws.n_rows.any():
-            return f"no training row has another value that this row could take towards {target}"
+            return Statement("reason.geco_nothing_to_take", {"target": target})
         candidates = self._mutated(np.full((1, 1), space.none), draws, options.first_samples)
         best: Floats | None = None
         fittest = candidates[:0]
         try:
             # The first turn selects the initial population; the generations follow.
             for generation in range(options.max_generations + 1):
-                is_accepted, far = yield space.applied(row, candidates)
+                is_accepted, far = read(question, line, (yield "score", space.applied(row, candidates)))
                 lacking = costs[candidates].sum(axis=1) + np.where(is_accepted, 0.0, 1.0 - far)
                 kept = np.lexsort((lacking, ~is_accepted))[: options.population]
                 before, fittest = fittest, candidates[kept]
@@ -180,7 +184,7 @@ class _Evolution:
                 raise
         if best is not None:
             return best
-        return f"no candidate of {options.max_generations} generations is {target}"
+        return Statement("reason.geco_none", {"generations": options.max_generations, "target": target})
 
     def _mutated(self, candidates: Ints, draws: Draws, n_samples: int) -> Ints:
         """Each candidate with one more change, for each group that it has none in: as often as values occur."""

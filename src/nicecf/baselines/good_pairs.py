@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nicecf._typing import Bools, Floats, Ints
-from nicecf.distance import Heom
+from nicecf.search.distance import Heom
+from nicecf.support.types import Bools, Floats, Ints
 
 # Rows are compared with so many others that the table of a feature stays in the processor's cache.
 _ROWS_AT_ONCE, _OTHERS_AT_ONCE = 128, 2048

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from nicecf._typing import Bools, Floats
-from nicecf.baselines.baseline import Baseline, Found, Search, Task
-from nicecf.baselines.lock_step import RowSearch, in_lock_step
-from nicecf.distance import Heom
+from nicecf.baselines.asking import generators, read, rounded
+from nicecf.baselines.baseline import Baseline, Find, Found
+from nicecf.baselines.lock_step import RowSearch, found_row_by_row
 from nicecf.exceptions import SchemaError, listed
-from nicecf.method import Training
-from nicecf.options import check_amount, check_count, check_seed
-from nicecf.scorer import OutOfTime
+from nicecf.explain.training import Training
+from nicecf.models.scorer import OutOfTime
+from nicecf.search.distance import Heom
+from nicecf.search.lock_step import RowSteps
+from nicecf.search.question import Question
+from nicecf.support.options import check_amount, check_count, check_seed
+from nicecf.support.phrases import Statement
+from nicecf.support.types import Bools, Floats
 
 # A sphere that was halved so often is smaller than what floats tell apart.
 _MOST_HALVINGS = 60
@@ -55,6 +60,8 @@ class GrowingSpheres(Baseline):
     True
     """
 
+    takes_categories = False
+
     def __init__(
         self,
         model: Any,
@@ -79,7 +86,7 @@ class GrowingSpheres(Baseline):
         check_count("max_shells", self.max_shells)
         check_seed(self.random_state)
 
-    def _search_of(self, training: Training) -> Search:
+    def _search_of(self, training: Training, values: Floats) -> Find:
         is_categorical = training.schema.is_categorical
         if is_categorical.any():
             names = [column.name for column in training.schema.columns if column.is_categorical]
@@ -88,7 +95,7 @@ class GrowingSpheres(Baseline):
                 f"{'is' if len(names) == 1 else 'are'} categorical. Use another algorithm (NICE, WIT, GeCo, ...), or a "
                 "model on numbers alone."
             )
-        deviations = Heom.of(training.values, is_categorical, "std").scales
+        deviations = Heom.of(values, is_categorical, "std").scales
         return _Spheres(deviations, self.n_samples, self.first_radius, self.max_shells, self.random_state)
 
 
@@ -100,43 +107,45 @@ class _Spheres:
     max_shells: int
     random_state: int | None
 
-    def __call__(self, task: Task) -> Found:
-        generators = task.generators(self.random_state)
-        return in_lock_step(task, lambda line: self._search(task, line, generators[line]), values_each=self.n_samples)
+    def __call__(self, question: Question) -> Found:
+        random = generators(question, self.random_state)
+        return found_row_by_row(
+            question, lambda line: self._search(question, line, random[line]), values_each=self.n_samples
+        )
 
-    def _search(self, task: Task, line: int, random: np.random.Generator) -> RowSearch:
-        row, scales = task.rows[line], self._scales(task.rows[line])
-        target = task.jury.named(task.wanted[line])
+    def _search(self, question: Question, line: int, random: np.random.Generator) -> RowSearch:
+        row, scales = question.rows[line], self._scales(question.rows[line])
+        target = question.target(line)
         if not scales.any():
-            return f"no feature can be moved towards {target}: all are missing, or never vary in training"
+            return Statement("reason.spheres_nothing_moves", {"target": target})
 
         def drawn(low: float, high: float) -> Floats:
             points = row + _in_shell(random, self.n_samples, scales, low, high)
-            return task.rounded(np.full(len(points), line), points)
+            return rounded(question, np.full(len(points), line), points)
 
         nearest: Floats | None = None
         radius = self.first_radius
         try:
             for _ in range(_MOST_HALVINGS):
                 points = drawn(0.0, radius)
-                is_enemy, _ = yield points
+                is_enemy, _ = read(question, line, (yield "score", points))
                 if not is_enemy.any():
                     break
                 nearest = _nearest(row, scales, points, is_enemy)
                 radius /= 2
             for shell in range(1, self.max_shells + 1):
                 points = drawn(shell * radius, (shell + 1) * radius)
-                is_enemy, _ = yield points
+                is_enemy, _ = read(question, line, (yield "score", points))
                 if is_enemy.any():
                     nearest = _nearest(row, scales, points, is_enemy)
                     break
             if nearest is not None:  # in a shell, or in a sphere where the shells missed it
-                return (yield from _sparse(row, scales, nearest))
+                return (yield from _sparse(partial(read, question, line), row, scales, nearest))
         except OutOfTime:
             if nearest is None:
                 raise
             return nearest
-        return f"none of the {self.n_samples:,} points in each of {self.max_shells} shells around the row is {target}"
+        return Statement("reason.spheres_none", {"points": self.n_samples, "shells": self.max_shells, "target": target})
 
     def _scales(self, row: Floats) -> Floats:
         """The deviations of the features that can be moved, else 0."""
@@ -163,13 +172,15 @@ def _nearest(row: Floats, scales: Floats, points: Floats, is_enemy: Bools) -> Fl
     return np.asarray(enemies[np.argmin(apart)])
 
 
-def _sparse(row: Floats, scales: Floats, enemy: Floats) -> Generator[Floats, tuple[Bools, Floats], Floats]:
+def _sparse(
+    said: Callable[[Floats], tuple[Bools, Floats]], row: Floats, scales: Floats, enemy: Floats
+) -> RowSteps[Floats]:
     """Put the features that moved least back, one after the other, while the class stays: all in one question."""
     moved = np.flatnonzero((scales > 0) & (enemy != row))
     order = moved[np.argsort(np.abs(enemy - row)[moved] / scales[moved], kind="stable")]
     candidates = np.tile(enemy, (len(order), 1))
     for k, feature in enumerate(order):
         candidates[k:, feature] = row[feature]
-    is_enemy, _ = yield candidates
+    is_enemy, _ = said((yield "score", candidates))
     n_back = int(np.argmin(is_enemy))  # the last candidate is the row itself, and no enemy
     return enemy if n_back == 0 else np.asarray(candidates[n_back - 1])

@@ -6,15 +6,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from nicecf import rewards
-from nicecf._typing import Bools, Floats
-from nicecf.baselines.baseline import Baseline, Found, Search, Task
-from nicecf.distance import Heom
-from nicecf.exceptions import plain
-from nicecf.method import Training
-from nicecf.schema import differs
-from nicecf.scorer import OutOfTime
+from nicecf.baselines.baseline import Baseline, Find, Found
+from nicecf.explain.training import Training
+from nicecf.models.scorer import OutOfTime
+from nicecf.search import objectives
+from nicecf.search.distance import Heom
+from nicecf.search.donors import Donors
 from nicecf.search.greedy import walk_greedily
+from nicecf.search.question import Question
+from nicecf.support.phrases import Statement, plain_classes
+from nicecf.support.types import Bools, Floats
+from nicecf.tables.schema import differs
 
 
 class SEDC(Baseline):
@@ -34,9 +36,9 @@ class SEDC(Baseline):
     [[4.0, 5.0]]
     """
 
-    def _search_of(self, training: Training) -> Search:
+    def _search_of(self, training: Training, values: Floats) -> Find:
         is_categorical = training.schema.is_categorical
-        center = training.schema.rounded(_mean_or_mode(training.values, is_categorical)[None])[0]
+        center = training.schema.rounded(_mean_or_mode(values, is_categorical)[None])[0]
         return _ToTheCenter(center, training.by_range)
 
 
@@ -45,36 +47,24 @@ class _ToTheCenter:
     center: Floats
     distance: Heom
 
-    def __call__(self, task: Task) -> Found:
-        found = Found.nothing(task)
-        ends = np.where(np.isnan(self.center), task.rows, self.center)
+    def __call__(self, question: Question) -> Found:
+        found = Found.nothing(question)
+        ends = np.where(np.isnan(self.center), question.rows, self.center)
         try:
-            end_outputs = task.score(ends)
+            end_outputs = question.score(ends)
         except OutOfTime:
             found.is_cut[:] = True
             return found
-        walks = walk_greedily(
-            task.rows,
-            task.outputs,
-            ends,
-            end_outputs,
-            task.wanted,
-            jury=task.jury,
-            score=task.score,
-            reward=rewards.sparsity,
-            distance=self.distance,
-            report=task.report,
-        )
-        is_there = task.jury.accepts(walks.outputs, task.wanted) & differs(task.rows, walks.values).any(axis=1)
+        ends_at = Donors(np.full(len(question), -1), ends, end_outputs)
+        walks = walk_greedily(question, ends_at, reward=objectives.sparsity, distance=self.distance)
+        is_there = question.panel.accepts(walks.outputs, question.wanted)
+        is_there &= differs(question.rows, walks.values).any(axis=1)
         found.is_found[:] = is_there
         found.is_cut[:] = walks.is_cut
-        decided = task.jury.decide(end_outputs)
-        for line in np.flatnonzero(~is_there):
-            found.reasons[line] = (
-                f"with the mean or the mode of every feature the model still says "
-                f"{plain(task.jury.classes[decided[line]])!r}, and nothing on the way there is "
-                f"{task.jury.named(task.wanted[line])}"
-            )
+        decided = question.panel.decide(end_outputs)
+        for line in np.flatnonzero(~is_there).tolist():
+            still = plain_classes([question.panel.classes[decided[line]]])
+            found.reasons[line] = Statement("reason.sedc_none", {"still": still, "target": question.target(line)})
         return replace(found, values=walks.values, walks=walks)
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nicecf._typing import Floats, Ints
-from nicecf.baselines.baseline import Baseline, Found, Search, Task
-from nicecf.distance import Heom
-from nicecf.method import Training
-from nicecf.neighbors import DonorIndex
-from nicecf.reasons import no_donor
+from nicecf.baselines.baseline import Baseline, Find, Found
+from nicecf.explain.training import Training
+from nicecf.explain.why_not import no_donor
+from nicecf.search.distance import Heom
+from nicecf.search.neighbors import DonorIndex
+from nicecf.search.question import Question
+from nicecf.support.types import Floats, Ints
 
 
 class WIT(Baseline):
@@ -28,28 +29,26 @@ class WIT(Baseline):
     [[4.0]]
     """
 
-    def _search_of(self, training: Training) -> Search:
-        n_classes = len(training.jury.classes)
-        distance = Heom.of(training.values, training.schema.is_categorical, "std")
+    def _search_of(self, training: Training, values: Floats) -> Find:
+        n_classes = len(training.panel.classes)
+        distance = Heom.of(values, training.schema.is_categorical, "std")
         n_decided = np.bincount(training.decisions, minlength=n_classes)
-        index = DonorIndex.of(training.values, training.decisions, n_classes, distance)
-        return _Nearest(index, training.outputs[index.positions], n_decided)
+        index = DonorIndex.of(values, training.decisions, n_classes, distance)
+        return _Nearest(index, n_decided)
 
 
 @dataclass(frozen=True, eq=False)
 class _Nearest:
     index: DonorIndex
-    outputs: Floats
     n_decided: Ints
 
-    def __call__(self, task: Task) -> Found:
-        found = Found.nothing(task)
-        places, _ = self.index.nearest(task.rows, task.wanted)
+    def __call__(self, question: Question) -> Found:
+        found = Found.nothing(question)
+        places, _ = self.index.nearest(question.rows, question.wanted)
         for line, place in enumerate(places.tolist()):
             if place < 0:
-                found.reasons[line] = no_donor(task.jury, self.n_decided, task.wanted[line])
+                found.reasons[line] = no_donor(question.panel, self.n_decided, question.wanted[line])
                 continue
             found.take(line, self.index.values[place])
-            found.outputs[line] = self.outputs[place]
             found.donors[line] = self.index.positions[place]
         return found

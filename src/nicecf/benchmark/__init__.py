@@ -1,1 +1,1 @@
-"""What experiments and demonstrations run on."""
+"""The paper's experiment: datasets, models, methods, runs and their report."""

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nicecf._extras import require
-from nicecf._typing import Ints
 from nicecf.benchmark.loan_book import loan_book
 from nicecf.exceptions import OptionError, SchemaError, did_you_mean, listed
-from nicecf.tablefiles import arrow
+from nicecf.support.extras import require
+from nicecf.support.types import Ints
+from nicecf.tables.files import arrow
 
 __all__ = [
     "ALIASES",
@@ -360,7 +360,7 @@ def _read_text(path: Path, separator: str) -> pd.DataFrame:
 
 def _read_parquet(path: Path) -> pd.DataFrame:
     require("pyarrow", extra="benchmark", needed_by=f"reading {path.name}")
-    return arrow.read(path.read_bytes(), str(path), "parquet").frame.reset_index(drop=True)
+    return arrow.read(path.read_bytes(), str(path), kind="parquet").frame.reset_index(drop=True)
 
 
 @contextmanager

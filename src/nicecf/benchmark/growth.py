@@ -24,8 +24,8 @@ from nicecf.benchmark.plan import Plan
 from nicecf.benchmark.run import Problem, prepared
 from nicecf.benchmark.store import Store
 from nicecf.exceptions import SchemaError
-from nicecf.options import check_count
-from nicecf.progress import Choice, reporting
+from nicecf.support.options import check_count
+from nicecf.support.progress import Choice, reporting
 
 TABLES = ("clean2", "adult", "covertype")
 _METHODS = ("nice-none", "nice-spars", "nice-prox", "nice-plaus", "nice-thorough")

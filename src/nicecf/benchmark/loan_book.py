@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from nicecf._typing import Floats, Objects
 from nicecf.exceptions import OptionError
+from nicecf.support.types import Floats, Objects
 
 Columns: TypeAlias = dict[str, Any]
 

@@ -7,9 +7,12 @@ from functools import partial
 from typing import Any
 
 from nicecf import NICE, baselines
-from nicecf._extras import require
-from nicecf.explainer import Explainer
+from nicecf.explain.explainer import Explainer
+from nicecf.support.extras import require
 
+_BASELINES = {one.__module__.rpartition(".")[2].replace("_", "-"): one for one in baselines.ALL}
+
+# Variants of NICE, and every baseline by the name of its file: "growing-spheres".
 METHODS: dict[str, Callable[..., Explainer]] = {
     "nice-none": partial(NICE, optimize="none"),
     "nice-spars": partial(NICE, optimize="sparsity"),
@@ -19,16 +22,8 @@ METHODS: dict[str, Callable[..., Explainer]] = {
     "nice-thorough-spars": partial(NICE, optimize="sparsity", search="thorough"),
     "nice-thorough-prox": partial(NICE, optimize="proximity", search="thorough"),
     "nice-thorough-plaus": partial(NICE, optimize="plausibility", search="thorough"),
-    "wit": baselines.WIT,
-    "cbr": baselines.CBR,
-    "sedc": baselines.SEDC,
-    "dice": baselines.DiCE,
-    "cfproto": baselines.CFproto,
-    "geco": baselines.GeCo,
-    "growing-spheres": baselines.GrowingSpheres,
+    **_BASELINES,
 }
-
-_NUMBERS_ONLY = ("growing-spheres",)
 
 
 def make(method: str, model: Any, *, categorical: list[int], seed: int, time_limit: float | None) -> Any:
@@ -43,7 +38,7 @@ def make(method: str, model: Any, *, categorical: list[int], seed: int, time_lim
 
 def why_not(method: str, *, n_categorical: int) -> str | None:
     """Why a method does not apply to a table; None where it does."""
-    if method in _NUMBERS_ONLY and n_categorical:
+    if n_categorical and method in _BASELINES and not _BASELINES[method].takes_categories:
         features = "1 feature is" if n_categorical == 1 else f"{n_categorical} features are"
         return f"it takes numbers alone, and {features} categorical"
     return None

@@ -20,8 +20,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline
 
-from nicecf._typing import Floats, Ints
 from nicecf.exceptions import SchemaError
+from nicecf.support.types import Floats, Ints
 
 MODELS = ("rf", "ann")
 

@@ -11,7 +11,7 @@ from nicecf.benchmark import datasets
 from nicecf.benchmark.methods import METHODS, check_installed
 from nicecf.benchmark.models import MODELS, PROFILES
 from nicecf.exceptions import OptionError, did_you_mean, listed
-from nicecf.options import check_count, check_seconds, check_seed, choose
+from nicecf.support.options import check_count, check_seconds, check_seed, choose
 
 DEFAULT_METHODS = (
     "nice-none",
@@ -92,10 +92,10 @@ def _check_names(option: str, names: Sequence[str], known: Iterable[str]) -> Non
     for name in names:
         if name not in known:
             raise OptionError(
-                f"{option} names {name!r}, which is not known; choose among {listed(known, limit=20)}."
+                f"{option} names {name!r}, which is not known; choose from {listed(known, limit=20)}."
                 f"{did_you_mean(name, known)}"
             )
     if not names:
-        raise OptionError(f"{option} names nothing; choose among {listed(known, limit=20)}.")
+        raise OptionError(f"{option} names nothing; choose from {listed(known, limit=20)}.")
     if len(set(names)) < len(names):
         raise OptionError(f"{option} names one twice: {listed(names)}.")

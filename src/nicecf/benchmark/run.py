@@ -12,7 +12,6 @@ import math
 import multiprocessing
 import os
 import platform
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,21 +29,21 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 from nicecf import metrics
-from nicecf._typing import Floats, Ints
 from nicecf.benchmark import methods, models
 from nicecf.benchmark.datasets import PAPER, Dataset, is_path, load, name_of
 from nicecf.benchmark.plan import Plan
 from nicecf.benchmark.store import MEASURES, Store
 from nicecf.exceptions import ExperimentError, NicecfError, SchemaError
-from nicecf.options import check_count
-from nicecf.progress import Choice, check_choice, reporting
-from nicecf.result import Counterfactuals
-from nicecf.scorer import nothing_ahead
+from nicecf.models.scorer import nothing_ahead
+from nicecf.results.counterfactuals import Counterfactuals
+from nicecf.support.options import check_count
+from nicecf.support.progress import Choice, check_choice, reporting
+from nicecf.support.types import Floats, Ints
 
 # Of the paper: a fifth of the rows is for testing, and at least this many.
 _TEST_SHARE, _LEAST_TEST_ROWS = 0.2, 200
-# How the reasons of rows read that were given up for lack of time: of the batch, or (DiCE) of the row.
-_OUT_OF_TIME = re.compile(r"time_budget was used up|\w+ had found nothing for .* seconds$")
+# The reasons of rows that were given up for lack of time: of the batch, or (DiCE) of the row.
+_OUT_OF_TIME = ("out_of_time", "method_out_of_time", "dice_out_of_time")
 _POLL_SECONDS = 0.5
 # Rows that are timed alone have so many times the limit.
 _AMPLE = 10
@@ -196,12 +195,13 @@ def _records(
         values = np.where(is_valid, values, np.nan)
         best[name] = metrics.best_by_row(values, cfs.rows, n_rows, highest=name == "valid_for_other")
     reasons = dict(zip(cfs.rows.tolist(), cfs.reasons.tolist(), strict=True))
+    kinds = dict(zip(cfs.rows.tolist(), cfs.reason_kinds.tolist(), strict=True))
     notes = dict(zip(cfs.rows.tolist(), cfs.notes.tolist(), strict=True))
     predicted = dict(zip(cfs.rows.tolist(), cfs.predicted.tolist(), strict=True))
     records = []
     for row in range(n_rows):
         reason = None if found[row] else reasons[row] or "the model, asked again, does not agree"
-        out_of_time = reason is not None and _OUT_OF_TIME.match(reason) is not None
+        out_of_time = not found[row] and kinds[row] in _OUT_OF_TIME
         records.append(
             {
                 "row": row,

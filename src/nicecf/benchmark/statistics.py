@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import chi2, studentized_range
 
-from nicecf._typing import Bools, Floats, Ints
 from nicecf.exceptions import OptionError, SchemaError, listed
+from nicecf.support.types import Bools, Floats, Ints
 
 _OBSERVATION = ["dataset", "model", "row"]
 

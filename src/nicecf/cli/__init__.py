@@ -1,6 +1,6 @@
 """The command ``nicecf``: parse, call, print; no logic that the library lacks.
 
-Nothing but the standard library is imported before a command runs: ``nicecf --help`` need not wait for scikit-learn.
+Before a command runs, only the standard library is imported: ``nicecf --help`` need not wait for scikit-learn.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ Counterfactual explanations for tabular classifiers:
 what would have to be different for the answer to change?"""
 _CODES = """\
 exit codes:
-  0 done   1 failed   2 asked for wrongly   130 stopped by Ctrl-C
+  0 done   1 failed   2 usage error   130 stopped by Ctrl-C
   3 done, but some rows have no counterfactual, or a replay differs
 Every error is one line on stderr that starts with "nicecf: "."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code, and prints what is wrong in one line."""
+    """Run a command and return the exit code; errors are printed in one line."""
     if sys.stdout is None:
-        remark("standard output is closed; open it, or send it elsewhere, such as to /dev/null.")
+        remark("standard output is closed; open it, or redirect it, for example to /dev/null.")
         return FAILED
     given = list(sys.argv[1:] if arguments is None else arguments)
     if any("\0" in one for one in given):
-        remark("an argument holds a zero byte, which no file, column or class can have in its name. Leave it out.")
+        remark("an argument contains a zero byte, which cannot be part of a file, column or class name. Remove it.")
         return MISUSED
     return _flushed(_run(given))
 
@@ -50,10 +50,10 @@ def _run(given: list[str]) -> int:
     except SystemExit as end:
         remark(f"the code of the model ended the program (SystemExit: {end.code}).")
         return FAILED
-    except BrokenPipeError:  # whoever read what is printed has gone
+    except BrokenPipeError:  # the reader of the pipe has gone
         return FAILED
     except KeyboardInterrupt as stop:
-        remark("stopped; what was finished is kept, and no file is half-written.")
+        remark("stopped; finished work is kept, and no file is half-written.")
         return stop.code if isinstance(stop, _Signal) else INTERRUPTED
     except Exception as error:
         if os.environ.get("NICECF_DEBUG"):
@@ -64,7 +64,7 @@ def _run(given: list[str]) -> int:
 def _done(given: list[str]) -> int:
     try:
         options = _parser().parse_args(given)
-    except SystemExit as end:  # argparse has said why
+    except SystemExit as end:  # argparse has printed the reason
         return end.code if isinstance(end.code, int) else FAILED
     options.command_line = visible(shlex.join(["nicecf", *given]))
     with _signals_as_interrupts(), _warnings_in_one_line(), _every_character():
@@ -73,11 +73,11 @@ def _done(given: list[str]) -> int:
 
 
 def _flushed(code: int) -> int:
-    """The exit code, once all that was printed is where it belongs; what could not be has failed."""
+    """The exit code, after flushing standard output; FAILED if that is not possible."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError) as error:
-        # Closed with the process, which would flush the other once more, and complain in its own words.
+        # At exit Python flushes standard output again and prints its own error; it does not for this one.
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         if code in (DONE, INCOMPLETE) and isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             return _failed(not_printed(error))
@@ -87,29 +87,29 @@ def _flushed(code: int) -> int:
 
 def _failed(error: Exception) -> int:
     from nicecf.exceptions import NicecfError, OptionError
-    from nicecf.files import reason
+    from nicecf.support.files import reason
 
     if isinstance(error, (NicecfError, ImportError)):
-        # There is nothing above: the original error is shown by NICECF_DEBUG=1.
+        # The command line prints nothing above: NICECF_DEBUG=1 shows the original error.
         remark(str(error).replace(" (the original error is above)", ""))
         return MISUSED if isinstance(error, OptionError) else FAILED
     if isinstance(error, OSError):
-        # What the system refuses is no defect, even where nothing better is known to say of it.
+        # An error of the system is not a bug in nicecf, even if there is no better message for it.
         named = "" if error.filename is None else f"{error.filename}: "
         remark(f"{named}the system says: {reason(error)}.")
         return FAILED
     if isinstance(error, MemoryError):
-        remark("there is not enough memory for this. Give fewer rows at a time.")
+        remark("there is not enough memory. Use fewer rows at a time.")
         return FAILED
     remark(
-        f"{type(error).__name__}: {error}. This should not happen: please report it, with what NICECF_DEBUG=1 in the "
-        "environment shows."
+        f"{type(error).__name__}: {error}. This should not happen: please report it, with the traceback that "
+        "NICECF_DEBUG=1 in the environment shows."
     )
     return FAILED
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse that complains in one line, and takes no abbreviations: scripts outlive them."""
+    """argparse with errors in one line and without abbreviations, which would break scripts later."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **{"allow_abbrev": False, **options})
@@ -119,12 +119,12 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(MISUSED)
 
     def print_help(self, file: Any = None) -> None:
-        """Not as argparse does, which keeps quiet where it cannot print."""
+        """Unlike in argparse, failing to print is an error."""
         say(self.format_help().rstrip("\n"))
 
 
 class _Version(argparse.Action):
-    """The version, looked up only if it is asked for."""
+    """Prints the version, which is looked up only on request."""
 
     def __call__(self, parser: argparse.ArgumentParser, *rest: Any) -> NoReturn:
         from importlib.metadata import version
@@ -144,7 +144,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 class _Signal(KeyboardInterrupt):
-    """A wish to stop that is no Ctrl-C; what cleans up after that cleans up after this."""
+    """Another signal to stop than Ctrl-C; the same code cleans up after both."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -153,7 +153,7 @@ class _Signal(KeyboardInterrupt):
 
 @contextmanager
 def _signals_as_interrupts() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise, so that unfinished files are removed; a signal that is ignored stays so."""
+    """SIGTERM and SIGHUP raise, so that unfinished files are removed; ignored signals stay ignored."""
 
     def stop(number: int, _: object) -> NoReturn:
         raise _Signal(number)
@@ -173,7 +173,7 @@ def _signals_as_interrupts() -> Iterator[None]:
 
 @contextmanager
 def _every_character() -> Iterator[None]:
-    """Print what the terminal has no character for as a code, in place of failing."""
+    """Print characters that the terminal cannot show as codes, instead of failing."""
     stream = sys.stdout
     if not isinstance(stream, io.TextIOWrapper) or stream.errors != "strict":
         yield
@@ -192,5 +192,5 @@ def _warnings_in_one_line() -> Iterator[None]:
         remark(f"warning: {message}")
 
     with warnings.catch_warnings():
-        warnings.showwarning = show  # type: ignore[assignment]  # fewer names for what is not used
+        warnings.showwarning = show  # type: ignore[assignment]  # unused parameters are collected in *_
         yield

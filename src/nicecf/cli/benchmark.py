@@ -1,4 +1,4 @@
-"""``nicecf benchmark``: the experiments of the paper, on its data or on your own."""
+"""``nicecf benchmark``: the experiments of the paper, on its data or your own."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nicecf.cli.terminal import in_one_line, is_text, remark, say
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
-    benchmark = commands.add_parser("benchmark", help="the experiments of the paper, on its data or on your own")
+    benchmark = commands.add_parser("benchmark", help="the experiments of the paper, on its data or your own")
     actions = benchmark.add_subparsers(required=True, metavar="action")
-    _add_run(actions.add_parser("run", help="explain test rows by many methods and keep a record of each explanation"))
-    _add_report(actions.add_parser("report", help="statistics, tables and figures of what was run"))
-    _add_growth(actions.add_parser("growth", help="what an explanation takes as features and training rows grow"))
+    _add_run(actions.add_parser("run", help="explain test rows with many methods and store every explanation"))
+    _add_report(actions.add_parser("report", help="statistics, tables and figures for a run"))
+    _add_growth(actions.add_parser("growth", help="measure the cost of explanations as tables grow"))
 
 
 def _folder(given: str) -> Path:
@@ -29,7 +29,7 @@ def _folder(given: str) -> Path:
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run)
     parser.add_argument(
-        "--out", required=True, type=_folder, metavar="DIR", help="folder for the results; one of before goes on"
+        "--out", required=True, type=_folder, metavar="DIR", help="folder for the results; an earlier run is resumed"
     )
     parser.add_argument("--profile", default="quick", help="quick: a small part of the grid search; paper: all of it")
     parser.add_argument("--data", metavar="DIR", help="folder with the datasets (default: the variable NICECF_DATA)")
@@ -38,22 +38,22 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--models", nargs="+", default=["rf", "ann"], metavar="NAME", help="rf, ann")
     parser.add_argument("--methods", nargs="+", metavar="NAME", help="default: the ten of the paper and nice-thorough")
     parser.add_argument("--rows", type=int, default=200, help="test rows explained (default: 200)")
-    parser.add_argument("--alone", type=int, default=5, help="of these, rows timed one by one (default: 5)")
-    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for an explanation; then: not found")
+    parser.add_argument("--alone", type=int, default=5, help="how many of these are timed one by one (default: 5)")
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="per explanation; after that, not found")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=1, help="datasets worked on at the same time (default: 1)")
+    parser.add_argument("--jobs", type=int, default=1, help="datasets to run in parallel (default: 1)")
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_report)
-    parser.add_argument("folder", type=_folder, metavar="DIR", help="what --out of the run was")
+    parser.add_argument("folder", type=_folder, metavar="DIR", help="the --out folder of the run")
     parser.add_argument("--out", type=_folder, metavar="DIR", help="folder for the report (default: DIR/report)")
 
 
 def _add_growth(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_growth)
     parser.add_argument(
-        "--out", required=True, type=_folder, metavar="DIR", help="folder for the results, such as that of a run"
+        "--out", required=True, type=_folder, metavar="DIR", help="folder for the results, for example that of a run"
     )
     parser.add_argument("--data", metavar="DIR", help="folder with the datasets (default: the variable NICECF_DATA)")
     parser.add_argument("--tables", nargs="+", default=["clean2", "adult", "covertype"], metavar="NAME")
@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
 
     for dataset in options.datasets or ():
         if not is_text(dataset):
-            raise OptionError(f"--datasets names {dataset!r}, a name with bytes that are no text. Rename the file.")
+            raise OptionError(f"--datasets names {dataset!r}, a name with bytes that are not text. Rename the file.")
     plan = plans.Plan(
         datasets=tuple(options.datasets or plans.all_datasets()),
         models=tuple(options.models),
@@ -113,7 +113,7 @@ def _growth(options: argparse.Namespace) -> int:
 
     unknown = [table for table in options.tables if table not in growth.TABLES]
     if unknown:
-        raise OptionError(f"--tables names {unknown[0]!r}; choose among {', '.join(growth.TABLES)}.")
+        raise OptionError(f"--tables names {unknown[0]!r}; choose from {', '.join(growth.TABLES)}.")
     growth.measure(
         options.out,
         data=options.data or os.environ.get("NICECF_DATA"),

@@ -1,4 +1,4 @@
-"""What several commands share: lists of names, models, rules, explainers, and what is said to people."""
+"""What several commands share: lists of names, models, rules, explainers, output for people."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nicecf import NICE, Constraints, Wording
-    from nicecf.progress import Choice
-    from nicecf.tablefiles import FileTable
+    from nicecf.support.progress import Choice
+    from nicecf.tables.files import FileTable
 
-FORMATS = ("csv", "tsv", "jsonl", "parquet", "arrow")
 STYLES = ("sentence", "bullets", "analyst", "letter")
 
 
 def names(given: str) -> list[str]:
-    """Names separated by commas; one that holds a comma is put in double quotes, as in CSV.
+    """Names separated by commas; a name that contains a comma goes in double quotes, as in CSV.
 
     >>> names('age,"income, gross"')
     ['age', 'income, gross']
@@ -31,22 +30,34 @@ def names(given: str) -> list[str]:
         rows = list(csv.reader([given], skipinitialspace=True))
     except csv.Error:
         raise argparse.ArgumentTypeError(
-            f"{given!r} is no list of names: put a name with a line break in quotes"
+            f"{given!r} is not a list of names: put names with a line break in quotes"
         ) from None
     return [name.strip() for name in rows[0] if name.strip()] if rows else []
 
 
+def table_format(given: str) -> str:
+    """Check the name of a table format."""
+    from nicecf.exceptions import did_you_mean, listed
+    from nicecf.tables.files import FORMATS
+
+    if given not in FORMATS:
+        raise argparse.ArgumentTypeError(
+            f"{given!r} is not known; choose one of {listed(FORMATS)}.{did_you_mean(given, FORMATS)}".removesuffix(".")
+        )
+    return given
+
+
 def add_model_options(parser: argparse.ArgumentParser, *, required: bool, remembered: str = "") -> None:
-    """The options by which a model is given."""
+    """Add the options that name the model."""
     group = parser.add_argument_group("model")
     group.add_argument(
         "--model",
         required=required,
         metavar="MODEL",
-        help=f"file.skops, file.onnx, file.pkl or .joblib (runs code), or module:object{remembered}",
+        help=f"file.skops, file.onnx, ..., file.pkl or .joblib (runs code), or module:object{remembered}",
     )
     group.add_argument(
-        "--trust-pickle", action="store_true", help="load a pickle: it can run any code, so only one of your own"
+        "--trust-pickle", action="store_true", help="load a pickle: it can run any code, so only use your own"
     )
     group.add_argument(
         "--trust", type=names, default=[], metavar="TYPES", help="types in a skops file that you know to be safe: a,b"
@@ -54,18 +65,19 @@ def add_model_options(parser: argparse.ArgumentParser, *, required: bool, rememb
 
 
 def add_rule_options(parser: argparse.ArgumentParser) -> None:
-    """The options for what may change."""
+    """Add the options for rules."""
     group = parser.add_argument_group("rules that every counterfactual keeps")
     group.add_argument("--immutable", type=names, default=[], metavar="a,b", help="features that never change")
     group.add_argument("--increasing", type=names, default=[], metavar="a,b", help="features that only increase")
     group.add_argument("--decreasing", type=names, default=[], metavar="a,b", help="features that only decrease")
-    group.add_argument("--max-changes", type=int, metavar="N", help="how many features may change at most")
-    group.add_argument("--rules", metavar="FILE", help="rules in a TOML file, or in a table with a line per feature")
+    group.add_argument("--max-changes", type=int, metavar="N", help="maximum number of features that change")
+    group.add_argument("--rules", metavar="FILE", help="rules in a TOML file, or in a table with one line per feature")
 
 
 def rules_of(options: argparse.Namespace) -> Constraints | None:
-    """The rules that the options ask for; None if they ask for none."""
-    from nicecf import Constraints, tablefiles
+    """The rules in the options; None if there are none."""
+    from nicecf import Constraints
+    from nicecf.tables import files as tablefiles
 
     own = Constraints(
         immutable=options.immutable,
@@ -81,15 +93,15 @@ def rules_of(options: argparse.Namespace) -> Constraints | None:
 
 
 def wording_of(path: str | None) -> Wording | None:
-    """The wording in a file; None if none is named."""
+    """The wording in a file; None without a file."""
     from nicecf import Wording
 
     return None if path is None else Wording.from_toml(path)
 
 
 def load_model(options: argparse.Namespace, spec: str | None = None) -> Any:
-    """The model of --model, or another, trusted as the options say."""
-    from nicecf import modelfiles
+    """Load the model of --model, or of ``spec``, trusted as the options say."""
+    from nicecf.models import files as modelfiles
 
     return modelfiles.load(
         options.model if spec is None else spec, trust_pickle=options.trust_pickle, trust=options.trust
@@ -99,12 +111,13 @@ def load_model(options: argparse.Namespace, spec: str | None = None) -> Any:
 def load_explainer(
     path: str, options: argparse.Namespace, *, named: str | None = None
 ) -> tuple[NICE, dict[str, Any], str]:
-    """A saved explainer with its model, what is noted in its file, and by what the model was given.
+    """A saved explainer with its model, the notes in its file, and the model's file or ``module:object``.
 
-    ``named``: where else the model may be, by what a record says.
+    ``named``: another place to look for the model, from a record.
     """
-    from nicecf import NICE, saving
-    from nicecf.files import existing
+    from nicecf import NICE
+    from nicecf.explain import saving
+    from nicecf.support.files import existing
 
     notes = saving.notes(existing(path))
     given = options.model or _remembered(path, notes, named)
@@ -112,38 +125,37 @@ def load_explainer(
 
 
 def _remembered(path: str, notes: Mapping[str, Any], named: str | None) -> str:
-    """Where the model is that the explainer was fitted with, if it is still the same."""
-    from nicecf import modelfiles
+    """The file of the model that the explainer was fitted with, if it has not changed."""
     from nicecf.exceptions import FileError, OptionError
+    from nicecf.models import files as modelfiles
 
     model = notes.get("model") or {"given": named}
     if not isinstance(model, dict) or not isinstance(model.get("given"), str):
-        raise OptionError(f"{path} was not made by nicecf fit, so it does not say where its model is; add --model.")
+        raise OptionError(f"{path} was not written by nicecf fit, so it does not say where its model is; add --model.")
     given: str = model["given"]
     if modelfiles.kind_of(given) == "python":
-        # A file of rows and numbers must not choose which code is run.
+        # A data file must not decide which code is run.
         raise OptionError(
-            f"{path} was fitted with {given}, which is code; only you can say that it is to be run: add "
-            f"--model {given}."
+            f"{path} was fitted with {given}, which is code and is not run unless you ask for it: add --model {given}."
         )
     beside = os.path.dirname(path)
     places = [given, os.path.join(beside, given), os.path.join(beside, os.path.basename(given))]
     place = next((one for one in [*places, *([] if named is None else [named])] if os.path.isfile(one)), None)
     if place is None:
         raise FileError(
-            f"{path} was fitted with the model {given}, which is not there, nor beside {path}. Say where it is: "
-            "--model."
+            f"{path} was fitted with the model {given}, which is neither there nor in the folder of {path}. Say "
+            "where it is with --model."
         )
     if "sha256" in model and modelfiles.checksum(place) != model["sha256"]:
         raise FileError(
             f"the model file {place} has changed since {path} was fitted with it. Fit again; or pass --model {place} "
-            "to have it compared by what it says of training rows."
+            "to compare the models by their answers for training rows."
         )
     return place
 
 
 def label_of(given: str, labels: Iterable[Any], option: str) -> Any:
-    """The label that is written so: '1' is the class 1. OptionError if there is none."""
+    """The label with this text: '1' is the class 1. OptionError if there is none."""
     from nicecf.exceptions import OptionError, did_you_mean, listed, plain
 
     known = [plain(label) for label in labels]
@@ -151,15 +163,15 @@ def label_of(given: str, labels: Iterable[Any], option: str) -> Any:
         if str(label) == given:
             return label
     raise OptionError(
-        f"{option} names {given!r}, which is no class of the model; choose among {listed(known)}."
+        f"{option} names {given!r}, which is not a class of the model; choose one of {listed(known)}."
         f"{did_you_mean(given, known)}"
     )
 
 
 def check_outputs(outputs: Mapping[str, str | None], inputs: Iterable[str | None]) -> None:
-    """OptionError where one file would be written twice, or what is read would be written over."""
+    """OptionError if a file would be written twice, or an input would be overwritten."""
     from nicecf.exceptions import OptionError
-    from nicecf.files import check_writable
+    from nicecf.support.files import check_writable
 
     read = {os.path.realpath(path): path for path in inputs if path is not None and path != "-"}
     written: dict[str, str] = {}
@@ -168,16 +180,16 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Iterable[str | None
             continue
         place = os.path.realpath(path)
         if place in read:
-            raise OptionError(f"{option} {path} would write over what is read. Give another name.")
+            raise OptionError(f"{option} {path} would overwrite an input file. Use another name.")
         if place in written:
-            raise OptionError(f"{option} and {written[place]} name the same file, {path}. Give each its own.")
+            raise OptionError(f"{option} and {written[place]} name the same file, {path}. Use two files.")
         written[place] = option
         check_writable(path)
 
 
 def progress(unit: str) -> Choice:
-    """A bar on a terminal, and lines in a log; nothing where there is neither."""
-    from nicecf.progress import Lines
+    """A bar on a terminal, lines in a log; nothing without standard error."""
+    from nicecf.support.progress import Lines
 
     if sys.stderr is None:
         return False
@@ -194,12 +206,12 @@ def counted(count: int, thing: str) -> str:
 
 
 def width() -> int:
-    """How wide the terminal is; 80 where there is none, and never so wide that text is hard to read."""
+    """The width of the terminal, at most 120 to keep text readable; 80 without a terminal."""
     return min(120, shutil.get_terminal_size((80, 24)).columns)
 
 
 def command(*arguments: str) -> str:
-    """What to type for a command of ``nicecf``; what begins with a dash is no option of it.
+    """The command line for a command of ``nicecf``; after ``--``, arguments that start with a dash are not options.
 
     >>> command("show", "out.csv", "-1 a")
     "nicecf show -- out.csv '-1 a'"
@@ -210,8 +222,9 @@ def command(*arguments: str) -> str:
 
 
 def read_cells(options: argparse.Namespace, path: str) -> FileTable:
-    """The cells of a table; in what nicecf explain wrote, without the apostrophes that it put before formulas."""
-    from nicecf import outcomes, tablefiles
+    """The cells of a table; without the apostrophes before formulas if nicecf explain wrote it."""
+    from nicecf.tables import files as tablefiles
+    from nicecf.views import exported_table as outcomes
 
     table = tablefiles.read_cells(path, format=options.format)
     is_ours = not options.raw_csv and outcomes.has_the_columns(table.frame)
@@ -219,7 +232,7 @@ def read_cells(options: argparse.Namespace, path: str) -> FileTable:
 
 
 def facts(lines: Sequence[tuple[str, str]]) -> str:
-    """Names and what is said of them, in two columns, folded to the width of the terminal."""
+    """Names and descriptions in two columns, wrapped to the width of the terminal."""
     first = max(len(name) for name, _ in lines) + 2
     return "\n".join(
         textwrap.fill(

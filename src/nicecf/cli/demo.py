@@ -14,19 +14,19 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "demo",
-        help="see what it does, on a generated table, with a report",
+        help="see what nicecf does, on a generated table, with a report",
         description="Explain one person in four ways, then a whole test set, and write a report. The table is "
         "generated, or UCI Adult from the folder that NICECF_DATA names.",
     )
     parser.set_defaults(run=_run)
-    parser.add_argument("--report", metavar="FILE", help="where to write the report (default: a new folder for such)")
+    parser.add_argument("--report", metavar="FILE", help="where to write the report (default: a new temporary folder)")
 
 
 def _run(options: argparse.Namespace) -> int:
-    from nicecf import demo
-    from nicecf.files import check_writable
+    from nicecf.cli import showcase as demo
+    from nicecf.support.files import check_writable
 
-    # A folder of its own: a name in the current one could be that of something else.
+    # A new folder: in the current one, the name could belong to something else.
     path = options.report
     if path is None:
         path = os.path.join(tempfile.mkdtemp(prefix="nicecf-demo-"), "report.html")

@@ -1,4 +1,4 @@
-"""``nicecf explain``: explain the rows of a file by a saved explainer."""
+"""``nicecf explain``: explain the rows of a file with a saved explainer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ examples:
 --out has one line per counterfactual: row, counterfactual (its number), found,
 decision, probability, decision_after, probability_after, n_changes, text,
 changes (JSON), reason, note, said (JSON, for nicecf show), then the features of
-the counterfactual; one that has such a name gets the prefix cf_.
+the counterfactual; a feature with one of these names gets the prefix cf_.
 The exit code is 3 if a row has no counterfactual."""
 
 
@@ -35,7 +35,7 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "explain",
         help="explain the rows of a file, and write what would have to be different",
-        description="Explain the rows of a file by an explainer that nicecf fit made.",
+        description="Explain the rows of a file with an explainer from nicecf fit.",
         usage="nicecf explain EXPLAINER TABLE --out FILE [options]",
         epilog=_EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -44,32 +44,30 @@ def add(commands: Any) -> None:
     parser.add_argument("explainer", metavar="EXPLAINER", help="what nicecf fit wrote, such as credit.nice")
     parser.add_argument("table", metavar="TABLE", help="rows to explain (.csv, .parquet, ...; - for standard input)")
     parser.add_argument("--out", required=True, metavar="FILE", help="where to write the results (- standard output)")
-    parser.add_argument("--report", metavar="FILE", help="also an HTML page for people")
-    parser.add_argument("--records", metavar="FILE", help="also records for an audit (.jsonl), for nicecf replay")
-    common.add_model_options(parser, required=False, remembered=" (default: that of fit, if it is no code)")
+    parser.add_argument("--report", metavar="FILE", help="also write an HTML report")
+    parser.add_argument("--records", metavar="FILE", help="also write audit records (.jsonl), for nicecf replay")
+    common.add_model_options(parser, required=False, remembered=" (default: that of fit, unless it is code)")
     rows = parser.add_argument_group("rows")
-    rows.add_argument("--id", metavar="COLUMN", help="column with the labels of the rows")
-    rows.add_argument("--ignore", type=common.names, default=[], metavar="a,b", help="columns that are no features")
+    rows.add_argument("--id", metavar="COLUMN", help="column with the row labels")
+    rows.add_argument("--ignore", type=common.names, default=[], metavar="a,b", help="columns that are not features")
     rows.add_argument(
-        "--format", choices=common.FORMATS, metavar="KIND", help="kind of TABLE, if its name does not tell (-: csv)"
+        "--format", type=common.table_format, metavar="KIND", help="format of TABLE, if its name does not say (-: csv)"
     )
     rows.add_argument(
         "--out-format",
-        choices=common.FORMATS,
+        type=common.table_format,
         metavar="KIND",
-        help="kind of --out, if its name does not tell (-: --format)",
+        help="format of --out, if its name does not say (-: --format)",
     )
-    rows.add_argument(
-        "--raw-csv", action="store_true", help="CSV text as it is: no apostrophe before what looks like a formula"
-    )
+    rows.add_argument("--raw-csv", action="store_true", help="write CSV text unchanged: no apostrophe before formulas")
     asked = parser.add_argument_group("counterfactuals")
     asked.add_argument(
-        "--target", type=common.names, metavar="CLASS", help="class wanted, or some: a,b (default: any other)"
+        "--target", type=common.names, metavar="CLASS", help="target class, or several: a,b (default: any other)"
     )
-    asked.add_argument("--n", type=int, default=1, metavar="N", help="up to N for each row (thorough search only)")
-    asked.add_argument("--time-budget", type=float, metavar="SECONDS", help="improve results only so long")
-    asked.add_argument("--optimize", metavar="GOAL", help="another goal than that of fit")
-    asked.add_argument("--search", metavar="HOW", help="another search than that of fit: greedy or thorough")
+    asked.add_argument("--n", type=int, default=1, metavar="N", help="at most N per row (thorough search only)")
+    asked.add_argument("--time-budget", type=float, metavar="SECONDS", help="stop improving results after this time")
+    asked.add_argument("--optimize", metavar="GOAL", help="a different goal from that of fit")
+    asked.add_argument("--search", metavar="HOW", help="a different search from that of fit: greedy or thorough")
     common.add_rule_options(parser)
     words = parser.add_argument_group("words")
     words.add_argument(
@@ -80,12 +78,13 @@ def add(commands: Any) -> None:
         help=f"{', '.join(common.STYLES)} (default: sentence)",
     )
     words.add_argument("--wording", metavar="FILE", help="names, units and classes for the texts, in a TOML file")
-    words.add_argument("--title", help="of the report")
+    words.add_argument("--title", help="title of the report")
 
 
 def _run(options: argparse.Namespace) -> int:
-    from nicecf import outcomes, tablefiles
     from nicecf.exceptions import OptionError
+    from nicecf.tables import files as tablefiles
+    from nicecf.views import exported_table as outcomes
 
     for option, path in (("--report", options.report), ("--records", options.records)):
         if path == "-":
@@ -116,7 +115,7 @@ def _run(options: argparse.Namespace) -> int:
             time_budget=options.time_budget,
             progress=common.progress("rows"),
         )
-        table = outcomes.table(cfs, style=options.style, wording=wording)
+        table = outcomes.table(cfs.batch, style=options.style, wording=wording)
         if options.records is not None:
             _write_records(cfs, options, model, search)
         if options.report is not None:
@@ -128,15 +127,15 @@ def _run(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _own_stdout(out: str) -> Iterator[None]:
-    """What a model prints must not get among results on standard output."""
+    """Keeps what a model prints out of the results on standard output."""
     with redirect_stdout(sys.stderr) if out == "-" else nullcontext():
         yield
 
 
 def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> Any:
-    """The rows as the training table had them, without what was no feature then."""
-    from nicecf import tablefiles
+    """The rows in the form of the training table, without the columns that were not features."""
     from nicecf.exceptions import FileError, OptionError
+    from nicecf.tables import files as tablefiles
 
     schema = nice._fitted.schema
     table = common.read_cells(options, options.table)
@@ -144,8 +143,8 @@ def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> 
         return _array(table, schema, options)
     if schema.container.label != "pandas DataFrame":
         raise FileError(
-            f"{options.explainer} was fitted on a {schema.container.label}, but rows of files are pandas frames. Fit "
-            "it by nicecf fit, or on a pandas frame."
+            f"{options.explainer} was fitted on a {schema.container.label}, but rows from files are pandas frames. Fit "
+            "it with nicecf fit, or on a pandas frame."
         )
     known = {str(name) for name in nice.feature_names_in_}
     if options.id in options.ignore:
@@ -157,23 +156,23 @@ def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> 
         if name in table.frame and name not in known and name != options.id and name not in options.ignore
     ]
     if dropped:
-        remark(f"not used, as at fit: {', '.join(dropped)}.")
+        remark(f"ignored, as in fit: {', '.join(dropped)}.")
     return tablefiles.like(table, schema.columns, ignore=[*options.ignore, *dropped], id=options.id)
 
 
 def _array(table: Any, schema: Any, options: argparse.Namespace) -> Any:
-    """Rows for an explainer that was fitted on an array: columns by their position."""
+    """Rows for an explainer that was fitted on an array: columns by position."""
     from dataclasses import replace
 
-    from nicecf import tablefiles
     from nicecf.exceptions import FileError
+    from nicecf.tables import files as tablefiles
 
     left_out = [*options.ignore, *([] if options.id is None else [options.id])]
     frame = table.frame.drop(columns=left_out, errors="ignore")
     if frame.shape[1] != len(schema.columns):
         raise FileError(
-            f"{table.name} has {common.counted(frame.shape[1], 'column')} of features, but {options.explainer} was "
-            f"fitted on an array with {len(schema.columns)}. Leave others out: --ignore, --id."
+            f"{table.name} has {common.counted(frame.shape[1], 'feature column')}, but {options.explainer} was "
+            f"fitted on an array with {len(schema.columns)}. Leave out the others with --ignore or --id."
         )
     named = replace(table, frame=frame.set_axis(schema.names, axis="columns"))
     rows: pd.DataFrame = tablefiles.like(named, schema.columns)
@@ -181,8 +180,8 @@ def _array(table: Any, schema: Any, options: argparse.Namespace) -> Any:
 
 
 def _write_records(cfs: Counterfactuals, options: argparse.Namespace, model: str, search: dict[str, str]) -> None:
-    from nicecf.files import writing
-    from nicecf.records import with_files
+    from nicecf.results.records import with_files
+    from nicecf.support.files import writing
 
     made_of = {"explainer": options.explainer, "model": model, **({"search": search} if search else {})}
     records = with_files(cfs.to_records(), made_of)
@@ -192,10 +191,10 @@ def _write_records(cfs: Counterfactuals, options: argparse.Namespace, model: str
 
 
 def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
-    """What came out, in a few lines."""
+    """The results in a few lines."""
     import numpy as np
 
-    is_changed = np.diff(cfs._steps.starts) > 0
+    is_changed = np.diff(cfs.batch.steps.starts) > 0
     n_rows, n_found, n_still = (
         len(np.unique(cfs.rows[some])) for some in (slice(None), cfs.found, cfs.found & ~is_changed)
     )
@@ -218,6 +217,6 @@ def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
     if written:
         lines.append(("written", ", ".join(map(in_one_line, written))))
     if options.out != "-" and len(cfs):
-        first = cfs._labels[int(np.argmax(is_changed))]
+        first = cfs.batch.labels[int(np.argmax(is_changed))]
         lines.append(("look at one", in_one_line(common.command("show", options.out, str(first)))))
     return f"{head}.\n{common.facts(lines)}" if lines else f"{head}."

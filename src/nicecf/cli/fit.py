@@ -1,4 +1,4 @@
-"""``nicecf fit``: learn an explainer from a training table and a model, and keep it in a file."""
+"""``nicecf fit``: fit an explainer to a training table and a model, and save it to a file."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "fit",
-        help="learn from a training table and a model, and keep the explainer in a file",
-        description="Learn from a training table and a fitted model, and keep the explainer in a file.",
+        help="fit an explainer to a training table and a model, and save it to a file",
+        description="Fit an explainer to a training table and a fitted model, and save it to a file.",
         usage="nicecf fit --train FILE --label COLUMN --model MODEL --out FILE [options]",
         epilog=_EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -38,46 +38,52 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--label", metavar="COLUMN", help="column with the labels (may be left out with --no-justified)"
     )
-    parser.add_argument("--out", required=True, metavar="FILE", help="where to keep the explainer, such as credit.nice")
+    parser.add_argument("--out", required=True, metavar="FILE", help="where to save the explainer, such as credit.nice")
     common.add_model_options(parser, required=True)
     table = parser.add_argument_group("table")
     table.add_argument(
-        "--format", choices=common.FORMATS, metavar="KIND", help="kind of the training table, if its name does not tell"
+        "--format",
+        type=common.table_format,
+        metavar="KIND",
+        help="format of the training table, if its name does not say",
     )
-    table.add_argument("--ignore", type=common.names, default=[], metavar="a,b", help="columns that are no features")
+    table.add_argument("--ignore", type=common.names, default=[], metavar="a,b", help="columns that are not features")
     table.add_argument(
-        "--text", type=common.names, default=[], metavar="a,b", help="columns of CSV that are codes: 01234"
+        "--text", type=common.names, default=[], metavar="a,b", help="CSV columns that are codes, such as 01234"
     )
     table.add_argument(
         "--categorical", type=common.names, metavar="a,b", help="the categorical features (default: text and booleans)"
     )
     how = parser.add_argument_group("counterfactuals")
     how.add_argument(
-        "--optimize", metavar="GOAL", default="sparsity", help="none, sparsity, proximity, plausibility or balanced"
+        "--optimize",
+        metavar="GOAL",
+        default="sparsity",
+        help="sparsity (the default), proximity, plausibility, balanced, none, ...",
     )
     how.add_argument(
         "--search", metavar="HOW", default="greedy", help="greedy (the paper's) or thorough (better, slower)"
     )
-    how.add_argument("--neighbors", type=int, metavar="N", help="donors that the thorough search looks at")
-    how.add_argument("--no-justified", action="store_true", help="donors need not have the label that the model gives")
-    how.add_argument("--min-count", type=int, default=1, metavar="K", help="use values that K training rows have")
-    how.add_argument("--no-share-donor", action="store_true", help="never hand out a training row as it is")
-    how.add_argument("--seed", type=int, metavar="N", help="of the autoencoder (default: 0)")
+    how.add_argument("--neighbors", type=int, metavar="N", help="donors that the thorough search considers")
+    how.add_argument("--no-justified", action="store_true", help="the labels of donors need not agree with the model")
+    how.add_argument("--min-count", type=int, default=1, metavar="K", help="only use values that K training rows share")
+    how.add_argument("--no-share-donor", action="store_true", help="never return a training row")
+    how.add_argument("--seed", type=int, metavar="N", help="seed of the autoencoder (default: 0)")
     decision = parser.add_argument_group("decision")
-    decision.add_argument(
-        "--decision", metavar="CUTOFF", help="0.3 (of the second class), denied=0.3,..., or predict for the model's own"
-    )
-    decision.add_argument("--min-probability", type=float, metavar="P", help="what the new class must have at least")
-    decision.add_argument("--classes", type=common.names, metavar="a,b", help="classes of a model that names none")
+    decision.add_argument("--decision", metavar="CUTOFF", help="0.3 (for the second class), denied=0.3,..., or predict")
+    decision.add_argument("--min-probability", type=float, metavar="P", help="minimum probability of the new class")
+    decision.add_argument("--classes", type=common.names, metavar="a,b", help="classes, if the model names none")
     common.add_rule_options(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
-    from nicecf import NICE, modelfiles, tablefiles
+    from nicecf import NICE
     from nicecf.exceptions import ModelError, OptionError, listed
+    from nicecf.models import files as modelfiles
+    from nicecf.tables import files as tablefiles
 
     if options.label is None and not options.no_justified:
-        raise OptionError("--label is missing: the column of the training table with the labels (or --no-justified).")
+        raise OptionError("--label is missing: name the label column of the training table (or use --no-justified).")
     model_file = options.model if modelfiles.kind_of(options.model) != "python" else None
     common.check_outputs({"--out": options.out}, [options.train, model_file, options.rules])
     rules = common.rules_of(options)
@@ -105,7 +111,7 @@ def _run(options: argparse.Namespace) -> int:
         nice.fit(X, y)
     except ModelError as error:
         numbers = [str(name) for name in X.select_dtypes("number").columns]
-        hint = f" Read as numbers: {listed(numbers)}; a code such as 01234 that the model knows as text: --text COLUMN."
+        hint = f" Read as numbers: {listed(numbers)}; if one is a code such as 01234, add --text COLUMN."
         raise ModelError(f"{error}{hint if numbers and not options.text else ''}") from error
     notes = {
         "model": {"given": options.model, "sha256": modelfiles.checksum(options.model)},
@@ -132,7 +138,7 @@ def _split(table: pd.DataFrame, options: argparse.Namespace) -> tuple[pd.DataFra
                     f"{listed(table.columns)}.{did_you_mean(name, table.columns)}"
                 )
     if options.label in options.ignore:
-        raise FileError(f"{options.label!r} is the label; it cannot be ignored as well.")
+        raise FileError(f"{options.label!r} is the label column; it cannot be ignored.")
     y = None if options.label is None else table[options.label]
     if y is not None and y.isna().any():
         raise FileError(
@@ -142,7 +148,7 @@ def _split(table: pd.DataFrame, options: argparse.Namespace) -> tuple[pd.DataFra
 
 
 def _as_trained(X: pd.DataFrame, model: Any, options: argparse.Namespace) -> pd.DataFrame:
-    """The columns in the order that the model was trained on, if it says which these are."""
+    """The columns in the order that the model was trained on, if the model knows it."""
     from nicecf.exceptions import FileError, listed
 
     trained = [str(name) for name in _said_by(model, "feature_names_in_", [])]
@@ -152,14 +158,14 @@ def _as_trained(X: pd.DataFrame, model: Any, options: argparse.Namespace) -> pd.
     extra = [str(name) for name in X.columns if name not in trained] if trained else []
     if extra:
         raise FileError(
-            f"{options.train} has the column {listed(extra)}, which the model was not trained on. Leave it out: "
+            f"{options.train} has the column {listed(extra)}, which the model was not trained on. Leave it out with "
             f"--ignore {shlex.quote(','.join([*options.ignore, *extra]))}"
         )
     return X[trained] if trained else X
 
 
 def _labels(model: Any, options: argparse.Namespace, y: Any) -> list[Any]:
-    """The classes as labels: those of the model, else of --classes, else of the training table."""
+    """The classes as labels: from the model, else from --classes, else from the training table."""
     from nicecf.exceptions import plain
 
     own = _said_by(model, "classes_", None)
@@ -171,7 +177,7 @@ def _labels(model: Any, options: argparse.Namespace, y: Any) -> list[Any]:
 
 
 def _said_by(model: Any, name: str, default: Any) -> Any:
-    """What a model says of itself; ModelError where its own code raises."""
+    """An attribute of the model; ModelError if the model's own code raises."""
     from nicecf.exceptions import ModelError
 
     try:
@@ -197,7 +203,7 @@ def _decision(given: str | None, labels: Sequence[Any]) -> Any:
         if isinstance(error, OptionError):
             raise
         raise OptionError(
-            f"--decision {given!r} is not known; give a cut-off such as 0.3, one for each class "
+            f"--decision {given!r} is not known; use a cut-off such as 0.3, one per class "
             "(denied=0.3,approved=0.6), or predict."
         ) from None
 
@@ -210,16 +216,17 @@ def _pair(one: str) -> tuple[str, str]:
 
 
 def _told(nice: NICE, options: argparse.Namespace, y: Any) -> str:
-    """What was learned, in a few lines."""
+    """What was fitted, in a few lines."""
     import numpy as np
 
     fitted = nice._fitted
-    is_categorical = fitted.schema.is_categorical
-    n_rows = int(fitted.n_decided.sum())
+    assert fitted.neighborhood is not None
+    learned, is_categorical = fitted.neighborhood.donors, fitted.schema.is_categorical
+    n_rows = int(learned.n_decided.sum())
     kinds = f"{common.counted(int((~is_categorical).sum()), 'number')} and {_categories(int(is_categorical.sum()))}"
-    group = fitted.donors.index.group(np.arange(len(fitted.donors.index.values))) % len(nice.classes_)
+    group = learned.index.group(np.arange(len(learned.index.values))) % len(nice.classes_)
     donors = np.bincount(group, minlength=len(nice.classes_))
-    decided = ", ".join(f"{label} {count:,}" for label, count in zip(nice.classes_, fitted.n_decided, strict=True))
+    decided = ", ".join(f"{label} {count:,}" for label, count in zip(nice.classes_, learned.n_decided, strict=True))
     by_class = ", ".join(f"{label} {count:,}" for label, count in zip(nice.classes_, donors, strict=True))
     lines = [
         ("model", options.model),

@@ -1,4 +1,4 @@
-"""``nicecf replay``: make recorded explanations again, and say whether they are still the same."""
+"""``nicecf replay``: repeat recorded explanations, and say whether they are still the same."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "replay",
-        help="make recorded explanations again: same, or different and where",
-        description="Make explanations again from their records, and say whether they are the same. The exit code is 3 "
-        "if one is not.",
+        help="repeat recorded explanations: the same, or what differs",
+        description="Repeat explanations from their records, and say whether they are the same. The exit code is 3 if "
+        "one is not.",
     )
     parser.set_defaults(run=_run)
     parser.add_argument("records", metavar="RECORDS", help="record.json, or records.jsonl of nicecf explain --records")
-    parser.add_argument("--explainer", metavar="FILE", help="the explainer (default: that which the records name)")
-    common.add_model_options(parser, required=False, remembered=" (default: that of fit, if it is no code)")
+    parser.add_argument("--explainer", metavar="FILE", help="the explainer (default: the one that the records name)")
+    common.add_model_options(parser, required=False, remembered=" (default: that of fit, unless it is code)")
 
 
 def _run(options: argparse.Namespace) -> int:
     import nicecf
     from nicecf.exceptions import NicecfError
-    from nicecf.progress import reporting
+    from nicecf.support.progress import reporting
 
     records = _read(options.records)
     explainers: dict[str, NICE] = {}
@@ -58,7 +58,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _searching_as(record: dict[str, Any], nice: NICE) -> NICE:
-    """The explainer with the search that the call asked for, where that was another than the explainer's own."""
+    """The explainer with the search of the recorded call, if it was not the explainer's own."""
     files = record.get("files")
     search = files.get("search") if isinstance(files, dict) else None
     if not isinstance(search, dict):
@@ -67,13 +67,13 @@ def _searching_as(record: dict[str, Any], nice: NICE) -> NICE:
 
 
 def _conclude(count: int, different: list[tuple[Any, tuple[str, ...]]], notes: list[str]) -> int:
-    """Say what is different, and return the exit code."""
+    """Print what differs, and return the exit code."""
     for label, differences in different[:_MOST_SHOWN]:
         say(f"row {in_one_line(label)} is different:{_points(differences)}")
     if len(different) > _MOST_SHOWN:
         say(f"... and {len(different) - _MOST_SHOWN:,} more are different")
     if notes:
-        say(f"worth knowing:{_points(notes)}")
+        say(f"note:{_points(notes)}")
     if not different:
         say(f"{'The record is' if count == 1 else f'All {count:,} records are'} the same.")
         return DONE
@@ -86,23 +86,23 @@ def _points(lines: Iterable[str]) -> str:
 
 
 def _read(path: str) -> list[dict[str, Any]]:
-    """One record, a list of records, or one in each line."""
+    """One record, a list of records, or one record per line."""
     from nicecf.exceptions import FileError
-    from nicecf.files import contents
+    from nicecf.support.files import contents
 
     try:
         text = contents(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FileError(f"{path} holds no records: it is no text in UTF-8 (byte {error.start:,}).") from error
+        raise FileError(f"{path} holds no records: it is not UTF-8 text (byte {error.start:,}).") from error
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):
         read = [_line(path, number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     records = read if isinstance(read, list) else [read]
     if not records:
-        raise FileError(f"{path} holds no records; give what nicecf explain --records wrote.")
+        raise FileError(f"{path} holds no records; use a file from nicecf explain --records.")
     if not all(isinstance(record, dict) for record in records):
-        raise FileError(f"{path} holds no records: an object was expected for each. Give what --records wrote.")
+        raise FileError(f"{path} holds no records: each must be an object. Use a file from nicecf explain --records.")
     return records
 
 
@@ -113,13 +113,12 @@ def _line(path: str, number: int, line: str) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
         raise FileError(
-            f"{path}, line {number:,}, is not JSON ({error}). Give a record.json, or a .jsonl with one record in each "
-            "line."
+            f"{path}, line {number:,}, is not JSON ({error}). Use a record.json, or a .jsonl with one record per line."
         ) from error
 
 
 def _files_of(record: dict[str, Any], number: int, options: argparse.Namespace) -> tuple[str, str | None]:
-    """Where the explainer of a record is, as given or beside the records, and where its model was."""
+    """The path of a record's explainer, as recorded or in the folder of the records, and that of its model."""
     from nicecf.exceptions import FileError, OptionError
 
     files = record.get("files")
@@ -133,7 +132,7 @@ def _files_of(record: dict[str, Any], number: int, options: argparse.Namespace) 
         )
     if not _is_path(explainer):
         raise FileError(
-            f"{options.records}, record {number}, names the explainer {explainer!r}, which can be no file; add "
+            f"{options.records}, record {number}, names the explainer {explainer!r}, which is not a valid path; add "
             "--explainer FILE."
         )
     beside = os.path.join(os.path.dirname(options.records), os.path.basename(explainer))

@@ -1,4 +1,4 @@
-"""``nicecf show``: one explanation of a file that ``nicecf explain`` wrote, for people."""
+"""``nicecf show``: one explanation from a file that ``nicecf explain`` wrote."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from nicecf.cli.terminal import in_one_line, remark, say
 
 if TYPE_CHECKING:
     from nicecf import Wording
-    from nicecf.outcomes import Outcome
+    from nicecf.views.exported_table import Outcome
 
 _MOST_LISTED = 10
-# Of a position: Python does not read numbers of thousands of them.
+# Of a position: Python refuses to read numbers with thousands of digits.
 _MOST_DIGITS = 19
 
 # The counterfactuals of each row of a file.
@@ -28,27 +28,27 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "show",
         help="one explanation in words and as a small table",
-        description="Show one explanation of a file that nicecf explain wrote; without a row, the first few.",
+        description="Show one explanation from a file that nicecf explain wrote; without a row, list the first few.",
     )
     parser.set_defaults(run=_run)
     parser.add_argument("file", metavar="FILE", help="what nicecf explain wrote (--out)")
-    parser.add_argument("row", nargs="?", metavar="ROW", help="label of the row, or its position from 0")
+    parser.add_argument("row", nargs="?", metavar="ROW", help="label of the row, or its position, counted from 0")
     parser.add_argument(
         "--style",
         choices=("sentence", "bullets", "letter"),
         metavar="STYLE",
-        help="say it in another style than the file does: sentence, bullets or letter (alone, to be sent)",
+        help="another style than in the file: sentence, bullets or letter (on its own, ready to send)",
     )
     parser.add_argument("--wording", metavar="FILE", help="names, units and classes for the text, in a TOML file")
     parser.add_argument(
-        "--format", choices=common.FORMATS, metavar="KIND", help="kind of the file, if its name does not tell"
+        "--format", type=common.table_format, metavar="KIND", help="format of the file, if its name does not say"
     )
     parser.add_argument("--raw-csv", action="store_true", help="the file was written by nicecf explain --raw-csv")
 
 
 def _run(options: argparse.Namespace) -> int:
     from nicecf.exceptions import listed
-    from nicecf.outcomes import by_row, read_outcomes
+    from nicecf.views.exported_table import by_row, read_outcomes
 
     wording = common.wording_of(options.wording)
     table = common.read_cells(options, options.file)
@@ -59,8 +59,8 @@ def _run(options: argparse.Namespace) -> int:
     chosen = _chosen(rows, options.row, table.name)
     if len(chosen) > 1:
         remark(
-            f"{options.row!r} stands for {len(chosen):,} rows of {table.name}, at the positions "
-            f"{listed(chosen)} from 0; all of them are shown."
+            f"{len(chosen):,} rows of {table.name} have the label {options.row!r}, at positions {listed(chosen)} "
+            "(counted from 0); all of them are shown."
         )
     told = [
         _told(one, number, len(row), f", at position {at}" if len(chosen) > 1 else "", options.style, wording)
@@ -72,7 +72,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _chosen(rows: Rows, given: str, name: str) -> dict[int, Sequence[Outcome]]:
-    """The rows with that label, by their positions; if there is none, the row at that position."""
+    """The rows with this label, by position; if there are none, the row at this position."""
     from nicecf.exceptions import OptionError, did_you_mean, listed
 
     labels = [row[0].row for row in rows]
@@ -81,16 +81,16 @@ def _chosen(rows: Rows, given: str, name: str) -> dict[int, Sequence[Outcome]]:
         return called_so
     if given.isdecimal() and len(given) < _MOST_DIGITS and int(given) < len(rows):
         return {int(given): rows[int(given)]}
-    there = f"its rows are {listed(dict.fromkeys(labels), limit=6)}" if labels else "it has no rows at all"
+    there = f"its rows are {listed(dict.fromkeys(labels), limit=6)}" if labels else "it has no rows"
     raise OptionError(f"{name} has no row {given!r}; {there}.{did_you_mean(given, labels)}")
 
 
 def _told(one: Outcome, number: int, count: int, where: str, style: str | None, wording: Wording | None) -> str:
-    from nicecf.documents.columns import aligned
-    from nicecf.words import percent
+    from nicecf.support.formats import percent
+    from nicecf.views.documents.columns import aligned
 
-    text = one.text if style is None and wording is None else one.retold(style or "sentence", wording)
-    if style == "letter":  # as it is, to be sent
+    text = one.text if style is None and wording is None else one.restyled(style or "sentence", wording)
+    if style == "letter":  # unchanged, ready to send
         return text
     which = f" ({number + 1} of {count})" if count > 1 else ""
     then = "no counterfactual" if not one.found else "nothing has to change"
@@ -118,8 +118,8 @@ def _folded(text: str) -> str:
 
 
 def _listed(rows: Rows, options: argparse.Namespace) -> str:
-    """How many there are, and the first: those with something to change before those without."""
-    from nicecf.documents.columns import aligned
+    """The number of rows, and the first ones: those with changes before those without."""
+    from nicecf.views.documents.columns import aligned
 
     found = sum(any(one.found for one in row) for row in rows)
     still = sum(any(one.found and not one.changes for one in row) for row in rows)

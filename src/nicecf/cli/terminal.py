@@ -1,4 +1,4 @@
-"""What is printed: whatever a terminal would obey is shown, and what cannot be printed is said."""
+"""Printing: control characters are shown as codes, and output that cannot be printed is an error."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nicecf.exceptions import FileError
 
-# Control characters but for the line break, those that turn the direction of text or are not seen, and halves of
-# surrogate pairs, by which Python writes bytes of file names that are no text.
+# Control characters except the line break, characters that change the direction of text or are invisible, and halves
+# of surrogate pairs, which Python uses for bytes of file names that are not text.
 _OBEYED = re.compile(
     r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
     r"\ud800-\udfff\U000e0000-\U000e007f]"
@@ -19,7 +19,7 @@ _OBEYED = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""Text in which every character that a terminal would obey is written as its code.
+    r"""Text in which every character that would control the terminal is written as its code.
 
     >>> print(visible("\x1b[2J\u202eevil\r"))
     \x1b[2J\u202eevil\r
@@ -28,7 +28,7 @@ def visible(text: str) -> str:
 
 
 def in_one_line(value: object) -> str:
-    r"""A name from outside within a line of ours: it cannot begin another.
+    r"""A name from outside as part of one line: it cannot start another line.
 
     >>> print(in_one_line("a\nnicecf: all is well"))
     a\nnicecf: all is well
@@ -37,7 +37,7 @@ def in_one_line(value: object) -> str:
 
 
 def is_text(given: str) -> bool:
-    r"""Whether it can be kept as text; a path with bytes that are none cannot.
+    r"""Whether it is valid text; a path with undecodable bytes is not.
 
     >>> is_text("plain"), is_text("\udcff.csv")
     (True, False)
@@ -50,33 +50,33 @@ def is_text(given: str) -> bool:
 
 
 def say(text: str) -> None:
-    """Print on standard output; FileError where that cannot be."""
+    """Print on standard output; raises FileError if it cannot be written."""
     try:
         print(visible(text))
-    except BrokenPipeError:  # whoever read it has had enough
+    except BrokenPipeError:  # the reader has closed the pipe
         raise
     except OSError as error:
         raise not_printed(error) from error
 
 
 def not_printed(error: OSError) -> FileError:
-    """What the system said of standard output."""
+    """The error for standard output that cannot be written."""
     from nicecf.exceptions import FileError
-    from nicecf.files import reason
+    from nicecf.support.files import reason
 
     return FileError(f"standard output cannot be written: {reason(error)}.")
 
 
 def say_beside(text: str) -> None:
-    """Print beside the results, on standard error, if there is one."""
-    if sys.stderr is None:  # print would take standard output in its place
+    """Print on standard error, if there is one."""
+    if sys.stderr is None:  # print would use standard output instead
         return
     with suppress(OSError, ValueError):
         print(visible(text), file=sys.stderr, flush=True)
 
 
 def remark(message: str) -> None:
-    """Say something beside the results, in one line."""
+    """Print a message on standard error, in one line."""
     say_beside(f"nicecf: {' '.join(message.split())}")
 
 

@@ -1,1 +1,1 @@
-"""Ways from a row to its donor."""
+"""From a row to its counterfactual: donors, distances, objectives, the greedy and the thorough search."""

@@ -1,4 +1,4 @@
-"""What a search hands over: counterfactuals of rows, with the donors they lean on."""
+"""What a search hands over: counterfactuals of rows, with the donors they lean on and the way to them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from nicecf._typing import Bools, Floats, Ints, Objects
-from nicecf.search.greedy import Walks, jump
+from nicecf.search.walks import Walks, jump
+from nicecf.support.phrases import Statement
+from nicecf.support.types import Bools, Floats, Ints, Objects
+
+_CUT_WALK = (Statement("note.cut_walk"),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +23,9 @@ class Points:
     values: Floats
     outputs: Floats
 
-    def take(self, places: Ints | Bools) -> Points:
+    def take(self, places: Ints | Bools | slice) -> Points:
         """Some of them."""
-        return Points(*(getattr(self, field.name)[places] for field in fields(self)))
+        return Points(self.row[places], self.donor[places], self.values[places], self.outputs[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,16 +33,23 @@ class Answers:
     """What was found for some rows.
 
     ``points`` are ordered by row, the best of each first, and ``walks`` has the steps to each; a row without any has
-    none. ``notes`` says for each row in words where less was done than asked for, or is None. ``front``: what nothing
-    beats, if that is known. ``beyond``: for rows that have none because more features would have to change than may,
-    what comes closest to that.
+    none. For each row, ``notes``: statements about what was left undone of what was asked for, and ``reasons``: one
+    about why there is no answer, where the search knows; else None. ``front``: what nothing beats, if that is known.
+    ``beyond``: for rows that have none because more features would have to change than may, what comes closest to that.
     """
 
     points: Points
     walks: Walks
     notes: Objects
+    reasons: Objects
     front: Points | None = None
     beyond: Points | None = None
+
+    def has_answer(self) -> Bools:
+        """Which rows have an answer."""
+        has = np.zeros(len(self.notes), dtype=bool)
+        has[self.points.row] = True
+        return has
 
     def all_points(self) -> tuple[Floats, Floats]:
         """Values and outputs of all that can be handed out."""
@@ -61,7 +71,13 @@ class Answers:
         front, beyond = (
             None if points is None else points.take(~np.isin(points.row, rows)) for points in (self.front, self.beyond)
         )
-        return Answers(self.points.take(kept), self.walks.take(kept), notes, front, beyond)
+        return Answers(self.points.take(kept), self.walks.take(kept), notes, self.reasons, front, beyond)
+
+    def with_reasons(self, rows: Ints, reason: Statement) -> Answers:
+        """The same, with a reason for some rows."""
+        reasons = self.reasons.copy()
+        reasons[rows] = reason
+        return replace(self, reasons=reasons)
 
     def with_donors(self, positions: Ints) -> Answers:
         """The same with the donors' positions in the training data, in place of those in the index."""
@@ -71,20 +87,41 @@ class Answers:
 
 def one_for_each(donors: Ints, walks: Walks, is_kept: Bools) -> Answers:
     """The paper's answers: one walk for each row, but for those that are not kept."""
-    notes = np.full(len(donors), None, dtype=object)
-    notes[walks.is_cut & is_kept] = "time_budget was used up before the walk ended: this is the donor itself"
+    notes = nothing_said(len(donors))
+    for line in np.flatnonzero(walks.is_cut & is_kept):
+        notes[line] = _CUT_WALK
     kept = np.flatnonzero(is_kept)
     points = Points(kept, donors[kept], walks.values[kept], walks.outputs[kept])
-    return Answers(points, walks.take(kept), notes)
+    return Answers(points, walks.take(kept), notes, nothing_said(len(donors)))
+
+
+def in_one_step(rows: Floats, points: Points) -> Answers:
+    """Points for paired rows as answers, whose changes are all one step."""
+    walks = jump(rows, points.values, points.outputs)
+    return one_for_each(points.donor, walks, np.ones(len(rows), dtype=bool))
+
+
+def no_answers(rows: Floats, outputs: Floats) -> Answers:
+    """None for any of some rows."""
+    nothing = np.empty(0, dtype=np.intp)
+    points = Points(nothing, nothing, rows[:0], outputs[:0])
+    said = nothing_said(len(rows))
+    return Answers(points, jump(rows[:0], rows[:0], outputs[:0]), said, said)
+
+
+def nothing_said(n_rows: int) -> Objects:
+    """No statement about any of some rows."""
+    return np.full(n_rows, None, dtype=object)
 
 
 def joined(parts: list[tuple[Ints, Answers]], n_rows: int) -> Answers:
     """Answers for some lines each of one table, as one. Rows have answers in one part at most."""
-    notes = np.full(n_rows, None, dtype=object)
+    notes, reasons = nothing_said(n_rows), nothing_said(n_rows)
     walks, start = [], 0
     for lines, part in parts:
-        is_noted = [note is not None for note in part.notes]
-        notes[lines[is_noted]] = part.notes[is_noted]
+        for said, of_part in ((notes, part.notes), (reasons, part.reasons)):
+            is_said = [one is not None for one in of_part]
+            said[lines[is_said]] = of_part[is_said]
         walks.append(replace(part.walks, walk=part.walks.walk + start))
         start += len(part.points.row)
     points = _concatenated([replace(part.points, row=lines[part.points.row]) for lines, part in parts])
@@ -92,14 +129,7 @@ def joined(parts: list[tuple[Ints, Answers]], n_rows: int) -> Answers:
     front, beyond = (
         _joined_points([(lines, getattr(part, of)) for lines, part in parts]) for of in ("front", "beyond")
     )
-    return Answers(points.take(order), _concatenated(walks).take(order), notes, front, beyond)
-
-
-def no_answers(rows: Floats, outputs: Floats) -> Answers:
-    """None for any of some rows."""
-    walks = jump(rows[:0], rows[:0], outputs[:0])
-    nothing = np.empty(0, dtype=np.intp)
-    return Answers(Points(nothing, nothing, rows[:0], outputs[:0]), walks, np.full(len(rows), None, dtype=object))
+    return Answers(points.take(order), _concatenated(walks).take(order), notes, reasons, front, beyond)
 
 
 def by_row(parts: list[Points]) -> Points:

@@ -10,53 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from nicecf._typing import Bools, Floats, Ints
-from nicecf.classifier import CELLS_PER_CALL
-from nicecf.decision import Jury
-from nicecf.neighbors import DonorIndex
-from nicecf.rules import Rules
-from nicecf.schema import differs, with_own_cells
-from nicecf.scorer import OutOfTime, Scorer
+from nicecf.models.classifier import CELLS_PER_CALL
+from nicecf.models.decision import Panel
+from nicecf.models.scorer import OutOfTime
+from nicecf.rules.row_rules import Rules
 from nicecf.search.groups import Groups
 from nicecf.search.lookahead import hybrids_ahead
+from nicecf.search.neighbors import DonorIndex
+from nicecf.search.question import Question
+from nicecf.search.single_changes import DonorValues
+from nicecf.support.types import Bools, Floats, Ints
+from nicecf.tables.schema import differs, with_own_cells
 
 # Donors that are tried together for all rows, one after the other; then all others, row by row, in growing parts.
 _TRIED_TOGETHER = (1, 32)
 _FIRST_PART = 64
 _FEW = 16
-
-
-@dataclass(frozen=True, eq=False)
-class Seekers:
-    """Rows in search of a counterfactual: what the models say of them, the classes wanted, the rules they are under."""
-
-    rows: Floats
-    outputs: Floats
-    wanted: Bools
-    rules: Rules | None
-
-    def take(self, lines: Ints | Bools) -> Seekers:
-        """Some of them."""
-        rules = None if self.rules is None else self.rules.take(np.arange(len(self.rows))[lines])
-        return Seekers(self.rows[lines], self.outputs[lines], self.wanted[lines], rules)
-
-    @property
-    def groups(self) -> Groups:
-        """Which features move together."""
-        return Groups() if self.rules is None else Groups(self.rules.groups)
-
-    @property
-    def most_changes(self) -> int:
-        """How many features may change."""
-        most = None if self.rules is None else self.rules.max_changes
-        return self.rows.shape[1] if most is None else most
-
-    def keep_to_limit(self, lines: Ints, values: Floats) -> Bools:
-        """Whether values for some of the rows change no more features than may change."""
-        return np.asarray(differs(self.rows[lines], values).sum(axis=1) <= self.most_changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +53,18 @@ class DonorSearch:
     """The donors of a fitted explainer, with what all models said of them at ``fit``.
 
     The index has a group for each class, of the training rows that are accepted in it; there may be as many groups
-    again for the rows that the model puts into a class, but that are not accepted there (see `Jury.accepts`).
+    again for the rows that the model puts into a class, but that are not accepted there (see `Panel.accepts`).
+    ``n_decided``: how many training rows the model puts into each class, donors or not.
     """
 
     index: DonorIndex
     outputs: Floats
-    jury: Jury
+    n_decided: Ints
+
+    @cached_property
+    def distinct(self) -> DonorValues:
+        """The values of all donors; made once, when first needed."""
+        return DonorValues.of(self.index)
 
     def in_target(self, wanted: Bools) -> Bools:
         """The groups whose rows are accepted in a wanted class as they are."""
@@ -94,29 +73,26 @@ class DonorSearch:
 
     def nearest(
         self,
-        seekers: Seekers,
-        score: Scorer,
+        question: Question,
         *,
         is_limited: bool = False,
         most: int | None = None,
-        first: Ints | None = None,
         is_refused: Callable[[Floats], Bools] | None = None,
     ) -> Donors:
         """The nearest donor that is accepted as each row may take it; in the end, all training rows are tried.
 
         Those in a wanted class come first, then all others: put through the rules, they may be accepted too.
         ``is_limited``: only donors that keep to the largest number of changes. ``most``: try no more than so many.
-        ``first``: the places of donors to try before all others, -1 for none. ``is_refused``: rows that may not be
-        taken, though they are accepted.
+        ``is_refused``: rows that may not be taken, though they are accepted.
         """
-        search = _Search(self, seekers, score, is_limited, is_refused)
+        search = _Search(self, question, is_limited, is_refused)
         with suppress(OutOfTime):
-            search.run(most, first)
+            search.run(most)
         return Donors(search.place, search.values, search.reached)
 
-    def check_unchanged(self, places: Ints, outputs: Floats) -> None:
+    def check_unchanged(self, panel: Panel, places: Ints, outputs: Floats) -> None:
         """Raise ModelError if a model says something else of some donors, by their places, than it did at ``fit``."""
-        self.jury.check_unchanged(self.outputs[places], outputs, self.index.positions[places])
+        panel.check_unchanged(self.outputs[places], outputs, self.index.positions[places])
 
     def places(self, groups: Bools) -> Ints:
         """The places of all donors of some groups."""
@@ -134,26 +110,26 @@ class _Search:
     def __init__(
         self,
         donors: DonorSearch,
-        seekers: Seekers,
-        score: Scorer,
+        question: Question,
         is_limited: bool,
         is_refused: Callable[[Floats], Bools] | None,
     ) -> None:
         self._donors = donors
-        self._rows = rows = seekers.rows
-        self._wanted = seekers.wanted
-        self._rules = seekers.rules
-        self._score = score
+        self._question = question
+        self._panel = question.panel
+        self._rows = rows = question.rows
+        self._wanted = question.wanted
+        self._rules = question.rules
         self._is_refused = is_refused
-        self._most_changes = seekers.most_changes if is_limited else rows.shape[1]
+        self._most_changes = question.most_changes if is_limited else rows.shape[1]
         self.place = np.full(len(rows), -1, dtype=np.intp)
         self.values = rows.copy()
-        self.reached = np.full((len(rows), donors.jury.width), np.nan)
+        self.reached = np.full((len(rows), donors.outputs.shape[1]), np.nan)
 
-    def run(self, most: int | None, first: Ints | None) -> None:
-        index, rules = self._donors.index, self._rules
-        if first is not None:
-            self._offer(np.flatnonzero(first >= 0), first[first >= 0])
+    def run(self, most: int | None) -> None:
+        index, rules, likely = self._donors.index, self._rules, self._question.likely
+        if likely is not None and rules is None:
+            self._offer(np.flatnonzero(likely >= 0), likely[likely >= 0])
         in_target = self._donors.in_target(self._wanted)
         for k in _TRIED_TOGETHER:
             left = np.flatnonzero(self.place < 0)
@@ -175,16 +151,16 @@ class _Search:
 
     def _in_order(self, line: int, in_target: Bools, most: int | None) -> Ints:
         """All training rows, nearest first: those in the target, then all others, which may be accepted as well."""
-        index, jury = self._donors.index, self._donors.jury
+        index, panel = self._donors.index, self._panel
         rules = None if self._rules is None else self._rules.take(np.array([line]))
-        has_several_views = (rules is not None and rules.can_block) or len(index.leaves) > len(jury.classes)
-        if self._score.is_out_of_time():
+        has_several_views = (rules is not None and rules.can_block) or len(index.leaves) > len(panel.classes)
+        if self._question.score.is_out_of_time():
             raise OutOfTime
         orders: list[Ints] = []
         for groups in (in_target, ~in_target) if has_several_views else (in_target,):
             places = self._donors.places(groups)
             if rules is None:
-                places = places[jury.accepts(self._donors.outputs[places], self._wanted[line])]
+                places = places[panel.accepts(self._donors.outputs[places], self._wanted[line])]
             distances = index.distances_to(self._rows[line], places, rules)
             orders.append(places[np.lexsort((index.positions[places], distances))])
         # Those in the target all come first: of the others none is tried before them.
@@ -222,14 +198,14 @@ class _Search:
         if rules is not None:
             is_new |= differs(values, as_they_are).any(axis=1)
         # Without rules every row has a donor, also when time is short.
-        score = self._score.in_any_case if rules is None else self._score
+        score = self._question.score.until(None) if rules is None else self._question.score
         is_row_itself = (changes == 0) & ~is_new
         if is_row_itself.any():  # a training row that is to be explained: what the model says of it is known by now
-            donors.check_unchanged(places[is_row_itself], score(values[is_row_itself]))
+            donors.check_unchanged(self._panel, places[is_row_itself], score(values[is_row_itself]))
         is_new &= is_open
         if is_new.any():
             outputs[is_new] = score(values[is_new])
-        is_accepted = is_open & donors.jury.accepts(outputs, self._wanted[lines])
+        is_accepted = is_open & self._panel.accepts(outputs, self._wanted[lines])
         is_asked = is_new
         # Ends: every turn asks about a donor that was not asked about before.
         while True:
@@ -240,71 +216,62 @@ class _Search:
             if not len(unknown):
                 break
             outputs[unknown] = score(values[unknown])
-            donors.check_unchanged(places[unknown], outputs[unknown])
+            donors.check_unchanged(self._panel, places[unknown], outputs[unknown])
             is_asked[unknown] = True
             # At a cut-off, the last digit can be another decision: then the next donor is taken.
-            is_accepted[unknown] = donors.jury.accepts(outputs[unknown], self._wanted[lines[unknown]])
+            is_accepted[unknown] = self._panel.accepts(outputs[unknown], self._wanted[lines[unknown]])
         self.place[line] = places[chosen]
         self.values[line] = values[chosen]
         self.reached[line] = outputs[chosen]
 
 
-class DonorChoice:
-    """The donors of the rows of one ``explain`` call.
+@dataclass(frozen=True, eq=False)
+class Ahead:
+    """What may be wanted next of rows whose classes are not known yet, to be scored together with them.
 
-    ``budget`` is how many rows may ride along in the first model call. If it covers the rows, all donors that a row can
-    turn out to have are scored together with the row itself and, if the search ``has_hybrids``, hybrids towards them.
+    ``first`` and ``second``: the places of the donors that each row can turn out to have, -1 for none; None if nobody
+    has looked. ``rows``: these donors as the rows may take them and, if the search has any, hybrids towards them.
     """
 
-    def __init__(self, donors: DonorSearch, *, budget: int, has_hybrids: bool) -> None:
-        self._donors = donors
-        self._budget = budget
-        self._has_hybrids = has_hybrids
-        self._guess: tuple[Ints, Ints] | None = None
+    rows: Floats
+    first: Ints | None = None
+    second: Ints | None = None
 
-    def look_ahead(self, rows: Floats, targets: Bools, rules: Rules | None) -> Floats:
-        """Donors and hybrids that may be wanted, before the classes of the rows are known.
+    def likely(self, index: DonorIndex, wanted: Bools) -> Ints | None:
+        """The donor that each row probably has, by the classes wanted of it."""
+        if self.first is None or self.second is None:
+            return None
+        is_first = wanted[np.arange(len(wanted)), index.group(self.first)]
+        return np.where(is_first, self.first, self.second)
 
-        ``targets``: the classes named for each row, or none.
 
-        The donor is the nearest one in a named target. Without one it is the nearest of all, or, should the row be of
-        that donor's class, the nearest of another class: there is no third possibility, but for rules that block it.
-        """
-        # Of many rows, a second donor costs more than a call: that is worth it for the hybrids alone.
-        if 2 * len(rows) > self._budget or (len(rows) > _FEW and not self._has_hybrids):
-            return rows[:0]
-        index = self._donors.index
-        is_named = np.asarray(targets.any(axis=1))
-        any_class = targets | ~is_named[:, None]
-        first = index.nearest_many(rows, self._donors.in_target(any_class), k=1, rules=rules)[0][:, 0]
-        group = np.where(is_named | (first < 0), -1, index.group(first))
-        other = (np.arange(targets.shape[1]) != group[:, None]) & (group >= 0)[:, None]
-        second = index.nearest_many(rows, self._donors.in_target(other), k=1, rules=rules)[0][:, 0]
-        self._guess = first, second
-        row, donor = np.tile(np.arange(len(rows)), 2), np.concatenate(self._guess)
-        row, donor = row[donor >= 0], donor[donor >= 0]
-        starts = rows[row]
-        groups = Groups(() if rules is None else rules.groups)
-        ends, _ = with_own_cells(
-            starts, index.values[donor] if rules is None else rules.project(row, index.values[donor])
-        )
-        if not self._has_hybrids:
-            return ends
-        left = groups.first(differs(starts, ends))
-        hybrids = hybrids_ahead(starts, ends, left, budget=self._budget, groups=groups)
-        return np.concatenate([ends, hybrids])
+def look_ahead(
+    donors: DonorSearch, rows: Floats, targets: Bools, rules: Rules | None, *, budget: int, has_hybrids: bool
+) -> Ahead:
+    """Donors and hybrids that may be wanted, before the classes of the rows are known.
 
-    def settle(self, seekers: Seekers, is_asked: Bools, score: Scorer) -> Donors:
-        """The donor of each row that is asked for."""
-        n_rows = len(seekers.rows)
-        place = np.full(n_rows, -1, dtype=np.intp)
-        values, outputs = seekers.rows.copy(), np.full((n_rows, self._donors.jury.width), np.nan)
-        asking, likely = np.flatnonzero(is_asked), None
-        if seekers.rules is None and self._guess is not None:
-            first, second = self._guess
-            is_first = seekers.wanted[np.arange(n_rows), self._donors.index.group(first)]
-            likely = np.where(is_first, first, second)[asking]
-        if len(asking):
-            found = self._donors.nearest(seekers.take(asking), score, first=likely)
-            place[asking], values[asking], outputs[asking] = found.place, found.values, found.outputs
-        return Donors(place, values, outputs)
+    ``targets``: the classes named for each row, or none. ``budget``: how many rows may ride along in the first call of
+    the model; if it does not cover the rows, there is nothing to look for.
+
+    The donor is the nearest one in a named target. Without one it is the nearest of all, or, should the row be of
+    that donor's class, the nearest of another class: there is no third possibility, but for rules that block it.
+    """
+    # Of many rows, a second donor costs more than a call: that is worth it for the hybrids alone.
+    if 2 * len(rows) > budget or (len(rows) > _FEW and not has_hybrids):
+        return Ahead(rows[:0])
+    index = donors.index
+    is_named = np.asarray(targets.any(axis=1))
+    any_class = targets | ~is_named[:, None]
+    first = index.nearest_many(rows, donors.in_target(any_class), k=1, rules=rules)[0][:, 0]
+    group = np.where(is_named | (first < 0), -1, index.group(first))
+    other = (np.arange(targets.shape[1]) != group[:, None]) & (group >= 0)[:, None]
+    second = index.nearest_many(rows, donors.in_target(other), k=1, rules=rules)[0][:, 0]
+    row, donor = np.tile(np.arange(len(rows)), 2), np.concatenate([first, second])
+    row, donor = row[donor >= 0], donor[donor >= 0]
+    starts = rows[row]
+    ends, _ = with_own_cells(starts, index.values[donor] if rules is None else rules.project(row, index.values[donor]))
+    if not has_hybrids:
+        return Ahead(ends, first, second)
+    groups = Groups(() if rules is None else rules.groups)
+    hybrids = hybrids_ahead(starts, ends, groups.first(differs(starts, ends)), budget=budget, groups=groups)
+    return Ahead(np.concatenate([ends, hybrids]), first, second)

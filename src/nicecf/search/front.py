@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from nicecf import rewards
-from nicecf._typing import Bools, Floats, Ints
+from nicecf.search import objectives
 from nicecf.search.lattice import Hybrids
+from nicecf.support.types import Bools, Floats, Ints
 
 
 class Front:
@@ -89,7 +89,7 @@ def best_first(objective: str, hybrids: Hybrids, reference: Hybrids) -> Ints:
     error; among them, those that differ most from it, each of the three as a share of the reference's.
     """
     if objective != "balanced":
-        cost = rewards.BY_NAME[objective].cost(hybrids.changes, hybrids.distances, hybrids.errors)
+        cost = objectives.BY_NAME[objective].cost(hybrids.changes, hybrids.distances, hybrids.errors)
         return _in_order(hybrids, cost)
     pairs = [(getattr(hybrids, of), getattr(reference, of)) for of in ("changes", "distances", "errors")]
     is_worse = np.column_stack([own > other for own, other in pairs]).any(axis=1)

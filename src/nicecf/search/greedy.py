@@ -2,82 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from nicecf import classifier, rewards
-from nicecf._typing import Bools, Floats, Ints
-from nicecf.decision import Jury
-from nicecf.distance import Heom
-from nicecf.rewards import Round
-from nicecf.schema import differs
-from nicecf.scorer import OutOfTime, Scorer
-from nicecf.search.groups import Groups
+from nicecf.models import classifier
+from nicecf.models.scorer import OutOfTime
+from nicecf.search import objectives
+from nicecf.search.answers import Answers, joined, one_for_each
+from nicecf.search.distance import Heom
+from nicecf.search.donors import Donors
 from nicecf.search.lookahead import hybrids_ahead
-
-_NO_GROUPS = Groups()
-
-RowFunction = Callable[[Floats], Floats]
+from nicecf.search.objectives import Reward, Round
+from nicecf.search.question import Question
+from nicecf.search.walks import Walks, cut_short, jump, walks_of
+from nicecf.support.types import Floats, Ints
+from nicecf.tables.schema import differs
 
 
 @dataclass(frozen=True, eq=False)
-class Walks:
-    """Where the walks ended, and how they got there.
+class Greedy:
+    """The paper's search: a walk from each row to its donor. Without a reward, NICE(none), it is a jump."""
 
-    ``values`` and ``outputs`` have one line per walk; ``is_cut`` where time was up before the end, so that the
-    walk jumped to the donor. The steps are a long table, ordered by round: at
-    ``step[i]`` the walk ``walk[i]`` took the donor's value of ``feature[i]`` and reached ``reached[i]``.
-    """
+    reward: Reward | None
+    distance: Heom
 
-    values: Floats
-    outputs: Floats
-    walk: Ints
-    feature: Ints
-    step: Ints
-    reached: Floats
-    is_cut: Bools
-
-    def take(self, walks: Ints) -> Walks:
-        """Some of the walks, in the order asked for."""
-        number = np.full(len(self.values), -1)
-        number[walks] = np.arange(len(walks))
-        kept = np.flatnonzero(number[self.walk] >= 0)
-        return Walks(
-            self.values[walks],
-            self.outputs[walks],
-            number[self.walk[kept]],
-            self.feature[kept],
-            self.step[kept],
-            self.reached[kept],
-            self.is_cut[walks],
-        )
-
-
-def jump(rows: Floats, donors: Floats, donor_outputs: Floats) -> Walks:
-    """The paper's NICE(none): all of the donor's values at once, in one step."""
-    walk, feature = np.nonzero(differs(rows, donors))
-    not_cut = np.zeros(len(rows), dtype=bool)
-    return Walks(donors, donor_outputs, walk, feature, np.ones_like(walk), donor_outputs[walk], not_cut)
+    def __call__(self, question: Question, donors: Donors) -> Answers:
+        """The walks of the rows that have a donor, as far as they keep to the largest number of changes."""
+        walking = np.flatnonzero(donors.place >= 0)
+        some, ends = question.take(walking), donors.take(walking)
+        walks = walk_greedily(some, ends, reward=self.reward, distance=self.distance)
+        is_kept = some.keep_to_limit(np.arange(len(some)), walks.values)
+        return joined([(walking, one_for_each(ends.place, walks, is_kept))], len(question))
 
 
 def walk_greedily(
-    rows: Floats,
-    row_outputs: Floats,
-    donors: Floats,
-    donor_outputs: Floats,
-    wanted: Bools,
-    *,
-    jury: Jury,
-    score: Scorer,
-    reward: Callable[[Round], Floats] | None,
-    distance: Heom,
-    error: RowFunction | None = None,
-    groups: Groups = _NO_GROUPS,
-    to_the_end: bool = False,
-    report: Callable[[int], None] = lambda n_arrived: None,
+    question: Question, donors: Donors, *, reward: Reward | None, distance: Heom, to_the_end: bool = False
 ) -> Walks:
     """Walk each row towards its donor, all rows in lock-step, until the model's decision is a wanted class.
 
@@ -86,79 +47,101 @@ def walk_greedily(
     wins. At most one call of the model a round, for the hybrids of all walks; where there are few, the call takes the
     hybrids of later rounds along.
 
-    Without a reward it is NICE(none): a jump to the donor. ``error`` is asked for by rewards that need it only.
-    Features of one of the ``groups`` are swapped in one step. ``to_the_end`` walks on to the donor in any case. When
-    time is up, walks that have not arrived jump to the donor. ``report`` is told how many have arrived.
+    Without a reward it is NICE(none): a jump to the donor. ``to_the_end`` walks on to the donor in any case. When
+    time is up, walks that have not arrived jump to the donor.
     """
     if reward is None:
-        return jump(rows, donors, donor_outputs)
-    if not rewards.needs_plausibility(reward):
-        error = None
-    current = rows.copy()
-    outputs = row_outputs.copy()
-    scores = jury.scores(outputs, wanted)
-    parts = groups.summed(distance.features(rows, donors))
-    gone = np.zeros(len(rows))
-    errors = None if error is None else error(rows)
-    unlike = differs(rows, donors)
-    left = groups.first(unlike)
-    steps: list[tuple[Ints, Ints, Floats]] = []
-
-    def look_ahead() -> Floats:
-        return hybrids_ahead(
-            current[active], donors[active], left[active], budget=score.cost.rows_worth_a_call, groups=groups
-        )
-
-    active = np.flatnonzero(left.any(axis=1))
-    while len(active):
+        return jump(question.rows, donors.values, donors.outputs)
+    walking = _Walking(question, donors, reward, distance)
+    try:
         # Ends: each round takes one difference off every active walk, and none is active without differences.
-        walk, feature = np.nonzero(left[active])
-        walk = active[walk]
-        reached = donor_outputs[walk]
-        is_hybrid = left.sum(axis=1)[walk] > 1  # else only the donor is left to step on
-        reached_error = np.empty(len(walk) if error else 0)
-        try:
-            for some in _chunks(len(walk), current.shape[1]):
-                hybrids = current[walk[some]]
-                groups.swap(hybrids, donors[walk[some]], feature[some])
-                if is_hybrid[some].any():
-                    reached[some][is_hybrid[some]] = score(hybrids[is_hybrid[some]], look_ahead)
-                if error:
-                    reached_error[some] = error(hybrids)
-        except OutOfTime:
-            break
-        reached_score = jury.scores(reached, wanted[walk])
-        step_distance = parts[walk, feature]
+        while len(walking.active):
+            walking.step(to_the_end=to_the_end)
+            question.report(len(question) - len(walking.active))
+    except OutOfTime:
+        walks = walks_of(walking.current, walking.outputs, walking.steps)
+        return cut_short(walks, walking.active, question.rows, donors.values, donors.outputs)
+    return walks_of(walking.current, walking.outputs, walking.steps)
+
+
+class _Walking:
+    """Walks that are under way: where they are, and which of them are still ``active``."""
+
+    def __init__(self, question: Question, donors: Donors, reward: Reward, distance: Heom) -> None:
+        self._question = question
+        self._donors = np.ascontiguousarray(donors.values)
+        self._donor_outputs = donors.outputs
+        self._groups = question.groups
+        self._reward = reward
+        self._error = question.error if objectives.needs_plausibility(reward) else None
+        rows = question.rows
+        self.current = rows.copy()
+        self.outputs = question.outputs.copy()
+        self.steps: list[tuple[Ints, Ints, Floats]] = []
+        self._scores = question.panel.scores(self.outputs, question.wanted)
+        self._parts = self._groups.summed(distance.features(rows, self._donors))
+        self._gone = np.zeros(len(rows))
+        self._errors = None if self._error is None else self._error(rows)
+        self._unlike = differs(rows, self._donors)
+        self._left = self._groups.first(self._unlike)
+        self.active = np.flatnonzero(self._left.any(axis=1))
+
+    def step(self, *, to_the_end: bool) -> None:
+        """One step of every active walk: the swap with the highest reward."""
+        walk, feature = np.nonzero(self._left[self.active])
+        walk = self.active[walk]
+        reached, error = self._ask(walk, feature)
+        score = self._question.panel.scores(reached, self._question.wanted[walk])
+        step_distance = self._parts[walk, feature]
         round = Round(
             features=feature,
-            score=reached_score,
-            previous_score=scores[walk],
-            distance=gone[walk] + step_distance,
-            previous_distance=gone[walk],
+            score=score,
+            previous_score=self._scores[walk],
+            distance=self._gone[walk] + step_distance,
+            previous_distance=self._gone[walk],
             step_distance=step_distance,
-            error=reached_error if error else None,
-            previous_error=None if errors is None else errors[walk],
+            error=error,
+            previous_error=None if self._errors is None else self._errors[walk],
         )
-        best = _best_of_each_walk(walk, rewards.checked(reward, round))
+        best = _best_of_each_walk(walk, objectives.checked(self._reward, round))
+        moved = walk[best]
+        self._scores[moved] = score[best]
+        self._gone[moved] += step_distance[best]
+        if self._errors is not None and error is not None:
+            self._errors[moved] = error[best]
+        self._move(moved, feature[best], reached[best])
+        has_arrived = self._question.panel.accepts(self.outputs[moved], self._question.wanted[moved]) & (not to_the_end)
+        self.active = moved[~has_arrived & self._left[moved].any(axis=1)]
 
-        moved, swapped = walk[best], feature[best]
-        hybrid = current[moved]
-        groups.swap(hybrid, donors[moved], swapped)
-        current[moved] = hybrid
-        left[moved, swapped] = False
-        outputs[moved] = reached[best]
-        scores[moved] = reached_score[best]
-        gone[moved] += step_distance[best]
-        if errors is not None:
-            errors[moved] = reached_error[best]
-        line, features = np.nonzero(groups.moving(swapped, unlike[moved]))
-        steps.append((moved[line], features, reached[best][line]))
-        has_arrived = jury.accepts(outputs[moved], wanted[moved]) & (not to_the_end)
-        active = moved[~has_arrived & left[moved].any(axis=1)]
-        report(len(rows) - len(active))
+    def _ask(self, walk: Ints, feature: Ints) -> tuple[Floats, Floats | None]:
+        """What the models say of the hybrids with one more swap, and how implausible they are, if that counts."""
+        reached = self._donor_outputs[walk]
+        is_hybrid = self._left.sum(axis=1)[walk] > 1  # else only the donor is left to step on
+        error = np.empty(len(walk)) if self._error else None
+        for some in _chunks(len(walk), self.current.shape[1]):
+            hybrids = self.current[walk[some]]
+            self._groups.swap(hybrids, self._donors[walk[some]], feature[some])
+            if is_hybrid[some].any():
+                reached[some][is_hybrid[some]] = self._question.score(hybrids[is_hybrid[some]], self._ahead)
+            if self._error and error is not None:
+                error[some] = self._error(hybrids)
+        return reached, error
 
-    walks = _walks(current, outputs, steps)
-    return _cut(walks, active, rows, donors, donor_outputs) if len(active) else walks
+    def _ahead(self) -> Floats:
+        """Hybrids that the next rounds may want."""
+        active, budget = self.active, self._question.score.cost.rows_worth_a_call
+        return hybrids_ahead(
+            self.current[active], self._donors[active], self._left[active], budget=budget, groups=self._groups
+        )
+
+    def _move(self, moved: Ints, swapped: Ints, reached: Floats) -> None:
+        hybrids = self.current[moved]
+        self._groups.swap(hybrids, self._donors[moved], swapped)
+        self.current[moved] = hybrids
+        self.outputs[moved] = reached
+        self._left[moved, swapped] = False
+        line, features = np.nonzero(self._groups.moving(swapped, self._unlike[moved]))
+        self.steps.append((moved[line], features, reached[line]))
 
 
 def _chunks(n_hybrids: int, n_features: int) -> Iterator[slice]:
@@ -171,31 +154,3 @@ def _best_of_each_walk(walk: Ints, reward: Floats) -> Ints:
     """The place of the highest reward of each walk; the first (leftmost) on a tie. ``walk`` is sorted."""
     order = np.lexsort((np.arange(len(walk)), -reward, walk))
     return order[np.unique(walk[order], return_index=True)[1]]
-
-
-def _walks(values: Floats, outputs: Floats, steps: list[tuple[Ints, Ints, Floats]]) -> Walks:
-    nothing = np.empty(0, dtype=np.intp)
-    return Walks(
-        values,
-        outputs,
-        np.concatenate([nothing, *(moved for moved, _, _ in steps)]),
-        np.concatenate([nothing, *(swapped for _, swapped, _ in steps)]),
-        np.concatenate([nothing, *(np.full(len(moved), k) for k, (moved, _, _) in enumerate(steps, start=1))]),
-        np.concatenate([np.empty((0, outputs.shape[1])), *(reached for _, _, reached in steps)]),
-        np.zeros(len(values), dtype=bool),
-    )
-
-
-def _cut(walks: Walks, active: Ints, rows: Floats, donors: Floats, donor_outputs: Floats) -> Walks:
-    """The walks, but those that are still active jump to their donors instead."""
-    is_cut = walks.is_cut.copy()
-    is_cut[active] = True
-    jumps = jump(rows, donors, donor_outputs)
-    kept, jumped = ~is_cut[walks.walk], is_cut[jumps.walk]
-
-    def steps(name: str) -> Any:
-        return np.concatenate([getattr(walks, name)[kept], getattr(jumps, name)[jumped]])
-
-    values = np.where(is_cut[:, None], donors, walks.values)
-    outputs = np.where(is_cut[:, None], donor_outputs, walks.outputs)
-    return Walks(values, outputs, steps("walk"), steps("feature"), steps("step"), steps("reached"), is_cut)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nicecf._typing import Bools, Floats, Ints
+from nicecf.support.types import Bools, Floats, Ints
 
 
 class Groups:

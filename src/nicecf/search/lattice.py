@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nicecf._typing import Bools, Floats, Ints
-from nicecf.distance import Heom
-from nicecf.schema import differs
+from nicecf.search.distance import Heom
 from nicecf.search.groups import Groups
 from nicecf.search.lookahead import subsets_up_to
+from nicecf.support.types import Bools, Floats, Ints
+from nicecf.tables.schema import differs
 
 _NO_GROUPS = Groups()
 

@@ -12,9 +12,9 @@ from math import comb
 
 import numpy as np
 
-from nicecf._typing import Bools, Floats, Ints
-from nicecf.schema import differs
 from nicecf.search.groups import Groups
+from nicecf.support.types import Bools, Floats, Ints
+from nicecf.tables.schema import differs
 
 _NO_GROUPS = Groups()
 

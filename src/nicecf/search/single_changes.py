@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nicecf._typing import Bools, Floats, Ints
-from nicecf.neighbors import DonorIndex
+from nicecf.search.neighbors import DonorIndex
+from nicecf.support.types import Bools, Floats, Ints
 
 # Values that are looked at for one row, over all features.
 MOST_VALUES = 2048

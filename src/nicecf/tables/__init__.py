@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from nicecf._typing import Bools, Cells, Floats, Ints, Objects, Table
 from nicecf.exceptions import SchemaError
+from nicecf.support.types import Bools, Cells, Floats, Ints, Objects, Table
 from nicecf.tables.cells import Kind
 from nicecf.tables.numpy_arrays import NumpyArrays
 from nicecf.tables.pandas_frames import PandasFrames
@@ -78,7 +78,7 @@ def container_of(X: Table) -> Container:
         return PandasFrames()
     if isinstance(X, (np.matrix, np.ma.MaskedArray)):
         advice = "np.asarray(X)" if isinstance(X, np.matrix) else "X.filled(np.nan), so that masked cells are missing"
-        raise SchemaError(f"X is a numpy {type(X).__name__}, which behaves unlike an array. Pass {advice}.")
+        raise SchemaError(f"X is a numpy {type(X).__name__}, which does not behave like a plain array. Pass {advice}.")
     if isinstance(X, np.ndarray):
         if X.ndim == 2:
             return NumpyArrays()

@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from nicecf._typing import Floats, Ints, Objects
 from nicecf.exceptions import SchemaError, plain
+from nicecf.support.types import Floats, Ints, Objects
 
 Kind: TypeAlias = Literal["number", "category", "numbers as objects"]
 
@@ -36,7 +36,7 @@ def refusal(name: Hashable, dtype: object, inferred: str = "") -> str:
     """Why a column cannot be used, and what to do."""
     what = f"{dtype} (holding {inferred} values)" if str(dtype) == "object" else f"{dtype}"
     return (
-        f"column {name!r} has dtype {what}, which has no place in a distance between rows. Allowed are numbers, "
+        f"column {name!r} has dtype {what}, which a distance between rows cannot use. Allowed are numbers, "
         "booleans, text and categories. Turn it into a number (for a date, such as days before a fixed day) or a "
         "category, train the model on that, or drop the column."
     )

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nicecf._typing import Bools, Floats, Ints, Objects, Table
 from nicecf.exceptions import SchemaError
+from nicecf.support.types import Bools, Floats, Ints, Objects, Table
 from nicecf.tables import cells as shared
 from nicecf.tables.cells import Kind
 

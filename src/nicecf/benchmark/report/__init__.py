@@ -10,9 +10,9 @@ from pathlib import Path
 from nicecf.benchmark.report import figures
 from nicecf.benchmark.report.chapters import compose
 from nicecf.benchmark.report.results import Results, RunFrames
-from nicecf.documents import render
-from nicecf.documents.document import Document
 from nicecf.exceptions import ExperimentError
+from nicecf.views.documents import render
+from nicecf.views.documents.document import Document
 
 __all__ = ["RunFrames", "write"]
 

@@ -11,7 +11,7 @@ from nicecf.benchmark.datasets import PAPER
 from nicecf.benchmark.report import paper
 from nicecf.benchmark.report.names import PAPER_METHODS, pretty
 from nicecf.benchmark.report.results import Results, model_name, printed_name
-from nicecf.documents.document import Block, Code, Listing, Table, Text, joined, line, number, words
+from nicecf.views.documents.document import Block, Code, Listing, Table, Text, joined, line, number, words
 
 _CELL = ["dataset", "model", "method"]
 _SAID_ELSEWHERE = ("command", "commands", "versions")

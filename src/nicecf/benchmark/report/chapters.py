@@ -13,7 +13,7 @@ from nicecf.benchmark.report.findings import PLAUSIBILITIES, PROXIMITIES
 from nicecf.benchmark.report.names import pretty
 from nicecf.benchmark.report.paper_claims import OWN_CLAIMS, PAPER_CLAIMS
 from nicecf.benchmark.report.results import Comparison, Results, model_name
-from nicecf.documents.document import (
+from nicecf.views.documents.document import (
     Block,
     Cell,
     Document,

@@ -13,7 +13,7 @@ import numpy as np
 from nicecf.benchmark import statistics
 from nicecf.benchmark.report.findings import PLAUSIBILITIES, PROXIMITIES, Findings, NotMeasuredError, Numbers, label
 from nicecf.benchmark.report.names import BENCHMARKS, NICE_VARIANTS, PROPERTIES, pretty
-from nicecf.documents.document import joined
+from nicecf.views.documents.document import joined
 
 _NONE, _SPARS, _PROX, _PLAUS = NICE_VARIANTS
 _PROXIMITY, _PLAUSIBILITY = PROPERTIES["proximity"], PROPERTIES["plausibility"]

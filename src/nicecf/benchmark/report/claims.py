@@ -10,7 +10,7 @@ from nicecf.benchmark.report.checks import Check, Seen
 from nicecf.benchmark.report.findings import Findings, NotMeasuredError
 from nicecf.benchmark.report.names import PAPER_METHODS, pretty
 from nicecf.benchmark.report.results import model_name
-from nicecf.documents.document import joined
+from nicecf.views.documents.document import joined
 
 Kind: TypeAlias = Literal["holds", "holds in part", "does not hold here", "cannot be said"]
 # The place of a model's name for a claim that is about both of them at once.

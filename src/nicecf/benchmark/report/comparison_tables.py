@@ -20,7 +20,7 @@ from nicecf.benchmark.report.findings import (
 from nicecf.benchmark.report.names import NICE_VARIANTS, PAPER_METHODS, PROPERTIES, pretty
 from nicecf.benchmark.report.results import Comparison, Results, model_name
 from nicecf.benchmark.report.tables import method_head
-from nicecf.documents.document import Cell, Row, Table, factor, joined, line, number
+from nicecf.views.documents.document import Cell, Row, Table, factor, joined, line, number
 
 _MAIN_RANKS = {
     "time": "Time rank",

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from nicecf._typing import Floats
 from nicecf.benchmark.report.names import OURS, Kind, kind, pretty
 from nicecf.benchmark.statistics import cliques, efficient
-from nicecf.plots import canvas
-from nicecf.plots.canvas import INK, LARGE, PALE, SMALL, as_svg, matplotlib, new_figure, save, text_size
-from nicecf.plots.labels import Box, around, levels, spread
+from nicecf.support.types import Floats
+from nicecf.views.plots import canvas
+from nicecf.views.plots.canvas import INK, LARGE, PALE, SMALL, as_svg, matplotlib, new_figure, save, text_size
+from nicecf.views.plots.labels import Box, around, levels, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

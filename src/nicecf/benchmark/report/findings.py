@@ -12,10 +12,10 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from nicecf._typing import Floats
 from nicecf.benchmark import statistics
 from nicecf.benchmark.report.names import METRICS
 from nicecf.benchmark.statistics import Friedman
+from nicecf.support.types import Floats
 
 QUALITIES = ("sparsity", "l1_range", "l1_std", "l2_range", "l2_std", "ae_error", "im1", "im2", "nn5")
 PROXIMITIES, PLAUSIBILITIES = QUALITIES[1:5], QUALITIES[5:]

@@ -8,7 +8,7 @@ from nicecf.benchmark.report import figures
 from nicecf.benchmark.report.names import PROPERTIES
 from nicecf.benchmark.report.results import Comparison, model_name
 from nicecf.benchmark.report.tables import slug
-from nicecf.documents.document import Picture
+from nicecf.views.documents.document import Picture
 
 _PAIRS = (("sparsity", "proximity"), ("sparsity", "plausibility"), ("proximity", "plausibility"))
 _AXES = {"n_features": "features", "n_training": "training rows"}

@@ -15,7 +15,7 @@ from nicecf.benchmark.report.findings import (
 )
 from nicecf.benchmark.report.names import METRICS, NICE_VARIANTS, pretty
 from nicecf.benchmark.report.results import Results, model_name, printed_name
-from nicecf.documents.document import Cell, Row, Table, factor, line, number
+from nicecf.views.documents.document import Cell, Row, Table, factor, line, number
 
 _BY_DATASET = {
     "covered": ("Coverage (%)", 1),

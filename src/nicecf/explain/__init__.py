@@ -1,0 +1,1 @@
+"""The six stages of ``explain``, what ``fit`` learns, saving and loading."""

@@ -1,0 +1,74 @@
+"""First stage: what was called -> the question that a search answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nicecf.explain.fitted import Fitted
+from nicecf.explain.targets import targets_of
+from nicecf.rules.parts import parts_of
+from nicecf.search.donors import Ahead, look_ahead
+from nicecf.search.question import Question
+from nicecf.support.progress import Choice
+from nicecf.support.types import Bools, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """What ``explain`` was called with; ``deadline`` is a time of ``perf_counter``, ``options`` are the explainer's."""
+
+    X: Table
+    target_class: Any
+    options: dict[str, Any]
+    asked: dict[str, Any]
+    constraints: Any = None
+    n_wanted: int = 1
+    deadline: float | None = None
+    progress: Choice = None
+
+
+def ask(call: Call, fitted: Fitted, *, by_twin: bool = False) -> Question:
+    """Encode the rows, read targets and rules, and score the rows in one call; what is wrong is said before that call.
+
+    The deadline holds for all later calls: without this one, there is no answer at all. ``by_twin``: the twin of the
+    model is asked in its place; NotSupported where it cannot answer.
+    """
+    rows, schema = fitted.schema.encode(call.X)
+    index = schema.container.labels(call.X)
+    parts = parts_of(fitted.constraints, call.constraints, schema, rows, trained=fitted.schema, index=index)
+    targets = targets_of(call.target_class, fitted.panel.classes, len(rows))
+    score = fitted.models.scorer(schema, by_twin=by_twin, deadline=call.deadline)
+    ahead, outputs = Ahead(rows[:0]), np.empty((0, fitted.panel.width))
+    if len(rows):  # of no rows there is nothing to ask
+        if fitted.neighborhood is not None and len(parts) == 1 and score.looks_ahead:
+            budget, has_hybrids = score.cost.rows_worth_a_call, fitted.neighborhood.has_hybrids
+            donors, rules = fitted.neighborhood.donors, parts[0].rules
+            ahead = look_ahead(donors, rows, targets, rules, budget=budget, has_hybrids=has_hybrids)
+        canaries = fitted.models.canaries
+        answers = score.until(None)(rows if by_twin else np.concatenate([rows, canaries.values]), lambda: ahead.rows)
+        if not by_twin:
+            canaries.check(answers[len(rows) :], fitted.panel)
+        outputs = answers[: len(rows)]
+    wanted = _wanted(targets, fitted.panel.decide(outputs))
+    return Question(
+        schema=schema,
+        trained=fitted.schema,
+        panel=fitted.panel,
+        score=score,
+        rows=rows,
+        outputs=outputs,
+        wanted=wanted,
+        parts=tuple(parts),
+        error=None if fitted.plausibility is None else fitted.plausibility.for_rows(schema),
+        n_wanted=call.n_wanted,
+        likely=None if fitted.neighborhood is None else ahead.likely(fitted.neighborhood.donors.index, wanted),
+    )
+
+
+def _wanted(targets: Bools, decided: Any) -> Bools:
+    """The classes wanted of each row: those named or, where none is, all but the one decided on."""
+    other = np.arange(targets.shape[1])[None, :] != decided[:, None]
+    return np.where(targets.any(axis=1, keepdims=True), targets, other)

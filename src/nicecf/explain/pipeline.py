@@ -1,0 +1,173 @@
+"""``explain``: six stages, for NICE and for every baseline."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from nicecf.exceptions import ModelError
+from nicecf.explain.ask import Call, ask
+from nicecf.explain.fitted import Fitted
+from nicecf.explain.verify import verify
+from nicecf.explain.why_not import Reasons, why_not
+from nicecf.explain.withhold import withhold
+from nicecf.models.decision import Panel
+from nicecf.models.twin import NotSupported
+from nicecf.results.batch import Batch, Scored
+from nicecf.results.long_tables import Front, Steps
+from nicecf.results.provenance import Provenance
+from nicecf.rules.parts import Part, keep_rules, rules_at
+from nicecf.search.answers import Answers, Points
+from nicecf.search.question import Question, in_parts
+from nicecf.support.progress import reporting
+from nicecf.support.types import Bools, Floats, Ints, Objects
+from nicecf.tables.schema import Schema
+
+
+def explain(call: Call, fitted: Fitted) -> Batch:
+    """Explain by the twin of the model, if there is one and the model agrees, else by the model itself."""
+    if fitted.models.twin is not None:
+        # A twin that says something else of a donor than the model did is no twin: the model is asked instead.
+        with suppress(NotSupported, ModelError):
+            return explain_by(call, fitted, by_twin=True)
+    return explain_by(call, fitted, by_twin=False)
+
+
+def explain_by(call: Call, fitted: Fitted, *, by_twin: bool) -> Batch:
+    """The walk of every row, from what was called to what is handed out."""
+    question = ask(call, fitted, by_twin=by_twin)
+    with reporting(call.progress, len(question)) as report:
+        answers = in_parts(replace(question, report=report), ~question.is_answered, fitted.search)
+    answers = withhold(question, answers, fitted)
+    seen, answers = verify(question, answers, fitted, by_twin=by_twin)
+    reasons = why_not(question, answers, fitted)
+    return batch_of(call, fitted, seen, answers, reasons, by_twin_alone=by_twin and not fitted.models.confirms)
+
+
+def batch_of(
+    call: Call, fitted: Fitted, question: Question, answers: Answers, reasons: Reasons, *, by_twin_alone: bool
+) -> Batch:
+    """Put a result together: an entry for each counterfactual, and one for each row without."""
+    panel, schema, points = fitted.panel, question.schema, answers.points
+    still = np.setdiff1d(np.arange(len(question)), points.row)
+    row = np.concatenate([still, points.row])
+    order = np.argsort(row, kind="stable")
+    row = row[order]
+    values = np.concatenate([question.rows[still], points.values])[order]
+    outputs = np.concatenate([question.outputs[still], points.outputs])[order]
+    donors = np.concatenate([np.full(len(still), -1), fitted.positions(points.donor)])[order]
+    found = (question.is_answered | answers.has_answer())[row]
+    errors = np.full(len(row), np.nan)
+    if question.error is not None and found.any():
+        errors[found] = question.error(values[found])
+    several = call.n_wanted > 1
+    # What the caller does to the table afterwards is not what was explained.
+    table = schema.container.take(call.X, row)
+    return Batch(
+        table=table,
+        labels=schema.container.labels(call.X)[row],
+        schema=schema,
+        classes=panel.classes,
+        rows=row,
+        numbers=np.arange(len(row)) - np.searchsorted(row, row),
+        before=_scored(panel, question.rows[row], question.outputs[row]),
+        after=_scored(panel, values, outputs),
+        found=found,
+        reasons=reasons.reasons[row],
+        notes=_notes(answers.notes)[row],
+        relaxations=reasons.relaxations[row],
+        donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
+        steps=_steps(answers, panel, order, n_still=len(still)),
+        distance=fitted.distance,
+        errors=errors,
+        front=_front(question, answers.front, fitted),
+        has_several=several,
+        provenance=_provenance(call, fitted, question),
+        model_calls=0 if by_twin_alone else question.score.calls,
+        model_rows=0 if by_twin_alone else question.score.rows,
+    )
+
+
+def _scored(panel: Panel, values: Floats, outputs: Floats) -> Scored:
+    return Scored(values, panel.probabilities(outputs), panel.decide(outputs))
+
+
+def _notes(notes: Objects) -> Objects:
+    filled = np.empty(len(notes), dtype=object)
+    for at, of_row in enumerate(notes):
+        filled[at] = of_row or ()
+    return filled
+
+
+def _steps(answers: Answers, panel: Panel, order: Ints, *, n_still: int) -> Steps:
+    """The steps of all walks; ``order``: which of the rows that stay, and then of the walks, is which entry."""
+    entry = np.empty(len(order), dtype=np.intp)
+    entry[order] = np.arange(len(order))
+    walks = answers.walks
+    reached = panel.probabilities(walks.reached)
+    return Steps.of(len(order), entry[n_still + walks.walk], walks.feature, walks.step, reached)
+
+
+def _front(question: Question, points: Points | None, fitted: Fitted) -> Front | None:
+    if points is None:
+        return None
+    panel = fitted.panel
+    counts = np.bincount(points.row, minlength=len(question))
+    unknown = np.full(len(points.row), np.nan)
+    return Front(
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
+        points.values,
+        panel.probabilities(points.outputs),
+        panel.decide(points.outputs),
+        fitted.positions(points.donor),
+        unknown if question.error is None else question.error(points.values),
+    )
+
+
+def _provenance(call: Call, fitted: Fitted, question: Question) -> Provenance:
+    parts = [(part.lines, part.constraints) for part in question.parts]
+    return Provenance(
+        fitted.statistics,
+        Explained(question.schema, fitted, question.parts),
+        explainer=fitted.explainer,
+        options=call.options,
+        call=call.asked,
+        rules=partial(rules_at, parts),
+        fingerprints=fitted.fingerprints,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """The models after an ``explain`` call, to be asked again about encoded rows of it: see `provenance.Maker`."""
+
+    schema: Schema
+    fitted: Fitted
+    parts: tuple[Part, ...]
+
+    @property
+    def panel(self) -> Panel:
+        """The models that must agree."""
+        return self.fitted.panel
+
+    def outputs(self, values: Floats) -> tuple[Ints, Floats]:
+        """The class decided on for each row, as a position, and the probabilities."""
+        panel = self.fitted.panel
+        outputs = panel.outputs(self.schema.decode(values), len(values))
+        return panel.decide(outputs), panel.probabilities(outputs)
+
+    def holds(self, lines: Ints, values: Floats, decided: Ints) -> tuple[Bools, Floats]:
+        """Whether values for some rows of the call, in place of what was handed out, would do; the probabilities."""
+        panel = self.fitted.panel
+        outputs = panel.outputs(self.schema.decode(values), len(values))
+        is_accepted = panel.accepts(outputs, np.eye(len(panel.classes), dtype=bool)[decided])
+        is_kept = keep_rules(list(self.parts), lines, values) & ~self.fitted.is_refused(values)
+        return is_accepted & is_kept, panel.probabilities(outputs)
+
+    def donor(self, position: int) -> Floats | None:
+        """The training row at a position; None if it is not kept, or not to be told."""
+        return self.fitted.donor_at(position)

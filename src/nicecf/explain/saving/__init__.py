@@ -1,0 +1,388 @@
+"""Saving and loading an explainer: a zip of JSON, an Arrow table and numpy arrays. Loading runs no code.
+
+The file holds the donors, which are training rows, and the models' outputs for them, but no model. On load, the models
+are passed in and checked on some of the rows. Why: docs/adr/0012-saving.md.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any, TypeVar
+
+import numpy as np
+
+from nicecf.exceptions import FileError, ModelError, OptionError, listed, plain
+from nicecf.explain.fitted import Fitted, Plausibility, refusal
+from nicecf.explain.saving import archive
+from nicecf.explain.saving.archive import Damaged
+from nicecf.explain.saving.arrays import (
+    Reader,
+    autoencoder_from_members,
+    autoencoder_to_members,
+    canaries_from_members,
+    canaries_to_members,
+    index_from_members,
+    index_to_members,
+    npy,
+    privacy_from_members,
+    privacy_to_members,
+)
+from nicecf.explain.saving.checks import (
+    check_autoencoder,
+    check_canaries,
+    check_distance,
+    check_index,
+    check_kinds,
+    check_outputs,
+    check_privacy,
+    check_rows,
+    check_said_of_models,
+    check_weights,
+    floats,
+    is_list_of,
+    whole,
+    wholes,
+)
+from nicecf.explain.saving.columns import schema_from_json, schema_to_json, table_from_arrow, table_to_arrow
+from nicecf.explain.saving.models import check_measured, measured, models_of, models_to_json
+from nicecf.explain.training import Canaries, ModelOptions
+from nicecf.results.provenance import described, versions
+from nicecf.rules.constraints import Constraints
+from nicecf.rules.privacy import Privacy
+from nicecf.rules.reading import rules_of
+from nicecf.search.autoencoder import Autoencoder
+from nicecf.search.distance import Heom
+from nicecf.search.donors import DonorSearch
+from nicecf.search.neighbors import DonorIndex
+from nicecf.support.files import checked
+from nicecf.support.json_values import NotHeld, from_json, to_json
+from nicecf.support.types import Floats, Ints, is_number
+from nicecf.tables.schema import Schema
+from nicecf.tables.statistics import TableStatistics
+
+# Options that may be functions or models: they are not saved, and must be passed again.
+FUNCTIONS = ("optimize", "plausibility", "decision", "robust_to")
+_KINDS = "categorical_features"
+_FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
+
+Explainer = TypeVar("Explainer", bound=Any)
+
+
+def save(nice: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
+    """Write a fitted NICE to a file, in one step; raises FileError if the file cannot be written.
+
+    ``notes``: JSON values that loading ignores, such as where the model is.
+    """
+    checked(path)
+    manifest, members = taken_apart(nice)
+    archive.write(path, {**manifest, "notes": dict(notes or {})}, members, by=versions()["nicecf"])
+
+
+def notes(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The notes in a saved explainer; FileError if the file is not, to the last bit, what was saved."""
+    checked(path)
+    noted = archive.read(path, by=versions()["nicecf"])[0].get("notes")
+    return noted if isinstance(noted, dict) else {}
+
+
+def load(
+    make: Callable[..., Explainer], path: str | os.PathLike[str], model: Any, functions: Mapping[str, Any]
+) -> Explainer:
+    """The saved explainer, with its models; ``make`` is its class, ``functions`` those of `FUNCTIONS`.
+
+    Raises FileError if the file is not, to the last bit, what was saved; ModelError if a model answers differently from
+    the one that the explainer was saved with; OptionError if a function is missing, or there is one too many.
+    """
+    checked(path)
+    manifest, members = archive.read(path, by=versions()["nicecf"])
+    with _told_of(path):
+        _check_manifest(manifest)
+        parts, options = _put_together(manifest, members)
+        nothing = [name for name in options if name not in signature(make).parameters]
+        if nothing:
+            raise Damaged(f"it has the option {listed(nothing)}, which this nicecf does not know")
+    _check_functions(path, functions, manifest["functions"], manifest["n_robust_to"])
+    options |= {name: functions[name] for name in manifest["functions"]}
+    with _told_of(path):
+        nice = make(model, **options)
+        _check_parts(nice, parts, manifest)
+    nice._keep(_fitted(nice, parts, manifest))
+    named = described(nice.get_params(deep=False))
+    as_given = {name: named[name] for name in ("model", *manifest["functions"])}
+    nice._options = {**from_json(manifest["described"]), **as_given}
+    return nice
+
+
+def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """A fitted NICE as a manifest and the members of an archive."""
+    fitted: Fitted = nice._fitted
+    assert fitted.neighborhood is not None
+    donors, own = fitted.neighborhood.donors, fitted.plausibility
+    options = nice.get_params(deep=False)
+    nice._check_unchanged()
+    functions = [name for name in FUNCTIONS if _is_function(name, options[name])]
+    index, members_of_index = index_to_members(donors.index)
+    privacy, members_of_privacy = privacy_to_members(fitted.privacy)
+    autoencoder, members_of_autoencoder = autoencoder_to_members(own.measure if own and own.is_own else None)
+    weights = fitted.distance.weights
+    manifest = {
+        "options": _options_to_json(options, functions, fitted),
+        "described": to_json(nice._options),
+        "functions": functions,
+        "n_robust_to": len(options["robust_to"]),
+        "models": models_to_json([options["model"], *options["robust_to"]], fitted),
+        "table": schema_to_json(fitted.schema, fitted.statistics),
+        "index": index,
+        "scales": fitted.distance.scales.tolist(),
+        "weights": None if weights is None else weights.tolist(),
+        "n_decided": donors.n_decided.tolist(),
+        "privacy": privacy,
+        "autoencoder": autoencoder,
+        "plausibility": measured(fitted),
+        "fingerprints": fitted.fingerprints,
+    }
+    members = {
+        "training.arrow": table_to_arrow(donors.index.values, fitted.schema),
+        "outputs.npy": npy(donors.outputs),
+        **members_of_index,
+        **canaries_to_members(fitted.models.canaries),
+        **members_of_privacy,
+        **members_of_autoencoder,
+    }
+    return manifest, members
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Everything that was learned, except for the models."""
+
+    schema: Schema
+    statistics: TableStatistics
+    index: DonorIndex
+    outputs: Floats
+    canaries: Canaries
+    n_decided: Ints
+    privacy: Privacy
+    autoencoder: Autoencoder | None
+
+
+@contextmanager
+def _told_of(path: Any) -> Iterator[None]:
+    """Turn any problem of a file into a FileError, also in one that someone made by hand."""
+    try:
+        yield
+    except (FileError, ImportError):
+        raise
+    except OptionError as error:  # functions are not checked here, so this is an option in the file
+        raise FileError(f"{path} is damaged: it contains an invalid option. {error}") from error
+    except Damaged as error:
+        raise FileError(f"{path} is damaged: {error}. Save the explainer again.") from error
+    except Exception as error:
+        raise FileError(
+            f"{path} is damaged: its manifest and its tables do not match ({type(error).__name__}: {error}). Save the "
+            "explainer again."
+        ) from error
+
+
+def _check_manifest(manifest: Mapping[str, Any]) -> None:
+    """Damaged unless the manifest has everything that is read from it."""
+    functions, n_others = manifest["functions"], whole(manifest["n_robust_to"], "n_robust_to")
+    prints = manifest["fingerprints"]
+    is_known = is_list_of(functions, str) and set(functions) <= set(FUNCTIONS) and len(set(functions)) == len(functions)
+    if not is_known or not isinstance(prints, dict) or set(prints) != {"model", "training"}:
+        raise Damaged("its functions or fingerprints are invalid")
+    if not all(isinstance(one, str) and _FINGERPRINT.fullmatch(one) for one in prints.values()):
+        raise Damaged("its fingerprints are not digests")
+    check_said_of_models(manifest["models"], 1 + n_others, functions)
+    described_, options = from_json(manifest["described"]), manifest["options"]
+    if not isinstance(described_, dict) or not isinstance(options, dict) or options["robust_to"] != []:
+        raise Damaged("its options are not described")
+    if set(functions) & set(options) - {"robust_to"} or (n_others > 0) != ("robust_to" in functions):
+        raise Damaged("its functions do not match its options")
+    if len(set(from_json(manifest["models"]["classes"]))) < max(2, len(manifest["models"]["classes"])):
+        raise Damaged("its models have fewer than two classes, or the same class twice")
+
+
+def _put_together(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> tuple[_Parts, dict[str, Any]]:
+    """The contents of a file, and the options except for functions."""
+    read = Reader(members)
+    schema, statistics = schema_from_json(manifest["table"])
+    n_features, n_donors = len(schema.columns), whole(manifest["index"]["n_donors"], "n_donors")
+    weights = None if manifest["weights"] is None else floats(manifest["weights"], "weights", n_features)
+    distance = Heom(floats(manifest["scales"], "scales", n_features), weights)
+    n_classes = len(manifest["models"]["classes"])
+    width = sum(_widths(manifest))
+    values = table_from_arrow(members["training.arrow"], schema, n_donors)
+    of_network = manifest["autoencoder"]
+    parts = _Parts(
+        schema,
+        statistics,
+        index_from_members(manifest["index"], values, distance, read),
+        read("outputs", np.float64, [n_donors, width]),
+        canaries_from_members(n_features, width, read),
+        np.array(wholes(manifest["n_decided"], "n_decided"), dtype=np.intp),
+        privacy_from_members(manifest["privacy"], n_features, read),
+        None if of_network is None else autoencoder_from_members(of_network, schema.is_categorical, read),
+    )
+    if parts.n_decided.shape != (n_classes,) or len(parts.index.leaves) not in (n_classes, 2 * n_classes):
+        raise Damaged("its donors do not match its classes")
+    if read.names != set(members):
+        raise Damaged(f"its manifest does not mention {listed(sorted(set(members) - read.names))}")
+    options = {name: from_json(value) for name, value in manifest["options"].items()}
+    if options["constraints"] is not None:
+        options["constraints"] = Constraints(**options["constraints"])
+    return parts, options
+
+
+def _widths(manifest: Mapping[str, Any]) -> list[int]:
+    """The number of output columns of each model."""
+    return [len(manifest["models"]["classes"]) + rule["by_predict"] for rule in manifest["models"]["rules"]]
+
+
+def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
+    """Damaged unless a ``fit`` with these options can have learned the parts."""
+    schema, index, canaries = parts.schema, parts.index, parts.canaries
+    n_classes, n_rows = len(parts.n_decided), int(parts.n_decided.sum())
+    _check_described(nice, manifest)
+    check_kinds(nice.categorical_features, schema.is_categorical)
+    check_weights(index.distance.weights, nice.feature_weights, schema)
+    known = np.concatenate([index.values, canaries.values])
+    check_rows(known, schema, "its rows")
+    check_index(index, parts.n_decided, n_classes)
+    check_canaries(canaries, index, parts.n_decided)
+    outputs = np.concatenate([parts.outputs, canaries.outputs])
+    check_outputs(outputs, _widths(manifest), n_classes, "its outputs")
+    is_guarded = parts.privacy.common is not None
+    check_distance(index.distance, nice.scale, schema, parts.statistics, known, n_rows, is_guarded=is_guarded)
+    if (parts.privacy.min_count, parts.privacy.digests is None) != (nice.min_count, bool(nice.share_donor)):
+        raise Damaged("its guard does not match its options")
+    if is_guarded != (nice.min_count > 1):
+        raise Damaged("its common values do not match its options")
+    check_privacy(parts.privacy, schema, index.values, n_rows)
+    if manifest["plausibility"] is None and nice.plausibility is not None:
+        raise Damaged("its measure of plausibility is missing")
+    if parts.autoencoder is not None:
+        then = manifest["plausibility"]
+        check_autoencoder(parts.autoencoder, index.distance, nice.scale, schema, canaries.values, then)
+    elif manifest["plausibility"] is not None:
+        floats(manifest["plausibility"], "plausibility", len(canaries.values))
+    if nice.constraints is not None:  # for its errors
+        rules_of(nice.constraints, schema, canaries.values[:1], trained=schema)
+
+
+def _check_described(nice: Any, manifest: Mapping[str, Any]) -> None:
+    """A file has the options twice: as values, and as described in records."""
+    then, now = from_json(manifest["described"]), described(nice.get_params(deep=False))
+    if set(then) != {"model", *manifest["options"], *manifest["functions"]}:
+        raise Damaged("its options are not described")
+    # These two are converted on input, so they do not come back as given.
+    apart = {"model", *manifest["functions"], "classes", _KINDS}
+    wrong = [name for name in then if name not in apart and then[name] != now[name]]
+    if wrong:
+        raise Damaged(f"its option {listed(wrong)} does not match its description")
+    classes = from_json(manifest["models"]["classes"])
+    if nice.classes is not None and list(nice.classes) != classes:
+        raise Damaged("its option classes does not match its models")
+
+
+def _fitted(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> Fitted:
+    donors = DonorSearch(parts.index, parts.outputs, parts.n_decided)
+    models = models_of(
+        ModelOptions(nice.model, None, nice.decision, nice.min_probability, nice.robust_to),
+        manifest["models"],
+        is_accelerated=bool(nice.accelerate),
+        schema=parts.schema,
+        donors=donors,
+        canaries=parts.canaries,
+    )
+    n_groups = len(parts.n_decided) * (1 if models.panel.is_alone else 2)
+    if len(parts.index.leaves) != n_groups:
+        raise ModelError(
+            "the models or min_probability differ from those that the explainer was saved with. Fit again."
+        )
+    plausibility = None
+    if parts.autoencoder is not None:
+        plausibility = Plausibility(parts.autoencoder, is_own=True)
+    elif nice.plausibility is not None:
+        plausibility = Plausibility(nice.plausibility, is_own=False)
+    if nice._search_options.needs_plausibility and plausibility is None:
+        raise OptionError(
+            "optimize is a reward that reads the error of hybrids, but the explainer was saved with one that does not. "
+            "Pass the same function, or fit again."
+        )
+    schema, distance = parts.privacy.guarded(parts.schema), parts.index.distance
+    search, neighborhood = nice._search_options.searching(donors, distance, is_refused=refusal(parts.privacy, schema))
+    fitted = Fitted(
+        explainer="NICE",
+        schema=schema,
+        models=replace(models, confirms=nice.accelerate != "unconfirmed"),
+        distance=distance,
+        statistics=parts.statistics,
+        fingerprints={name: str(one) for name, one in manifest["fingerprints"].items()},
+        search=search,
+        constraints=nice.constraints or Constraints(),
+        privacy=parts.privacy,
+        plausibility=plausibility,
+        neighborhood=neighborhood,
+    )
+    check_measured(fitted, manifest["plausibility"])
+    return fitted
+
+
+def _options_to_json(options: Mapping[str, Any], functions: list[str], fitted: Fitted) -> dict[str, Any]:
+    """The options except for the model and functions."""
+    held = {name: value for name, value in options.items() if name not in ("model", *functions)}
+    held["robust_to"] = []
+    if held["constraints"] is not None:
+        held["constraints"] = held["constraints"].to_dict()
+    if held["classes"] is not None:
+        held["classes"] = list(fitted.panel.classes)
+    if not isinstance(held[_KINDS], str):
+        # Names, positions or a mask, perhaps from an iterator that is exhausted now: save the resulting mask.
+        held[_KINDS] = fitted.schema.is_categorical.tolist()
+    if isinstance(held["feature_weights"], (tuple, np.ndarray)):
+        held["feature_weights"] = [plain(one) for one in held["feature_weights"]]
+    written = {}
+    for name, value in held.items():
+        try:
+            written[name] = to_json(value)
+        except NotHeld as error:
+            raise FileError(
+                f"{name} cannot be saved: values of type {error} are not supported. Use text, numbers or "
+                "booleans instead, and fit again."
+            ) from None
+    return written
+
+
+def _is_function(name: str, value: Any) -> bool:
+    if name == "robust_to":
+        return len(value) > 0
+    return value is not None and not (isinstance(value, (str, Mapping)) or is_number(value))
+
+
+def _check_functions(path: Any, given: Mapping[str, Any], wanted: list[str], n_models: int) -> None:
+    """OptionError unless exactly the functions of the saved explainer are given."""
+    for name, value in given.items():
+        if name == "robust_to" and not isinstance(value, (list, tuple)):
+            raise OptionError(f"robust_to must be a list of models, got {type(value).__name__}.")
+        is_given = len(value) > 0 if name == "robust_to" else value is not None
+        if name in wanted and not is_given:
+            what = f"{n_models} models" if name == "robust_to" else "a function"
+            raise OptionError(
+                f"{path} was saved with {what} as {name}, which a file cannot hold. Pass it again: "
+                f"NICE.load(path, model=model, {name}=...)."
+            )
+        if is_given and name not in wanted:
+            raise OptionError(
+                f"{name} was passed, but {path} was saved without such a function: its options are in the file. Leave "
+                f"out {name}, or fit again."
+            )
+        if is_given and name != "robust_to" and not callable(value):
+            raise OptionError(f"{name} must be the function that {path} was saved with, got {value!r}.")
+    if "robust_to" in wanted and len(given["robust_to"]) != n_models:
+        raise OptionError(f"{path} was saved with {n_models} models in robust_to; got {len(given['robust_to'])}.")

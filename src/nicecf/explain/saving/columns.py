@@ -1,0 +1,284 @@
+"""The columns of a table, as JSON and back, and encoded rows as an Arrow file that other tools can read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nicecf.exceptions import FileError, NicecfError, plain
+from nicecf.explain.saving.archive import Damaged
+from nicecf.explain.saving.checks import check_column, check_statistics, floats, keys, sequence, switch, whole, wholes
+from nicecf.explain.saving.dtypes import (
+    CONTAINERS,
+    arrow,
+    header_from_json,
+    header_to_json,
+    is_same_dtype,
+    prototype_from_json,
+    prototype_to_json,
+)
+from nicecf.support.json_values import NotHeld, from_json, to_json
+from nicecf.support.types import Floats
+from nicecf.tables.files.arrow import extension_in
+from nicecf.tables.schema import Column, Schema
+from nicecf.tables.statistics import ColumnStatistics, TableStatistics
+
+
+def schema_to_json(schema: Schema, statistics: TableStatistics) -> dict[str, Any]:
+    """Everything about the columns; raises FileError if part of it cannot be saved."""
+    kind = next(name for name, one in CONTAINERS.items() if isinstance(schema.container, one))
+    said = {
+        "container": kind,
+        "header": _written(lambda: header_to_json(schema, kind), "the names of the columns"),
+        "columns": [
+            _written(lambda one=one, of=of: _column_to_json(one, of, kind), f"column {one.name!r}")
+            for one, of in zip(schema.columns, statistics.columns, strict=True)
+        ],
+        "profile_rows": statistics.n_rows,
+    }
+    _check_it_comes_back(schema, said)
+    return said
+
+
+def schema_from_json(said: dict[str, Any]) -> tuple[Schema, TableStatistics]:
+    """The columns from their description."""
+    keys(said, ("container", "header", "columns", "profile_rows"), "its table")
+    kind = said["container"]
+    container = CONTAINERS[kind]()
+    columns, statistics = [], []
+    for one in sequence(said["columns"], "columns"):
+        column = _column_from_json(one, container, kind)
+        columns.append(column)
+        statistics.append(_statistics_from_json(one["profile"], column))
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names) or (kind == "numpy" and names != [f"x{at}" for at in range(len(names))]):
+        raise Damaged("the names of its columns are invalid")
+    empty = header_from_json(said["header"], columns, kind)
+    if kind != "numpy" and list(empty.columns) != names:
+        raise Damaged("the names of its columns do not match its header")
+    return Schema(container, tuple(columns), empty), TableStatistics(
+        tuple(statistics), whole(said["profile_rows"], "rows", least=1)
+    )
+
+
+def _column_from_json(said: Any, container: Any, kind: str) -> Column:
+    keys(said, ("name", "kind", "dtype", "levels", "missing", "has_missing", "profile"), "a column")
+    levels = tuple(from_json(sequence(said["levels"], "levels")))
+    prototype = prototype_from_json(said["dtype"], levels, kind)
+    has_missing, missing = switch(said["has_missing"], "has_missing"), from_json(said["missing"])
+    if said["kind"] not in ("category", "number"):
+        raise Damaged(f"a column has the unknown kind {said['kind']!r}")
+    if said["kind"] == "number":
+        if levels or has_missing or not (isinstance(missing, float) and np.isnan(missing)):
+            raise Damaged("a numeric column has categories")
+        return Column(from_json(said["name"]), False, prototype)
+    column = Column(
+        from_json(said["name"]),
+        True,
+        prototype,
+        levels,
+        missing,
+        has_missing,
+        container.native_levels(levels, prototype),
+    )
+    check_column(column)
+    return column
+
+
+def _statistics_from_json(said: Any, column: Column) -> ColumnStatistics:
+    keys(said, ("decimals", "is_exact", "edges", "counts", "n_missing"), "a histogram")
+    statistics = ColumnStatistics(
+        whole(said["decimals"], "decimals"),
+        switch(said["is_exact"], "is_exact"),
+        floats(said["edges"], "edges"),
+        np.array(wholes(said["counts"], "counts"), dtype=np.intp),
+        whole(said["n_missing"], "n_missing"),
+    )
+    check_statistics(statistics, column)
+    return statistics
+
+
+def _column_to_json(column: Column, statistics: ColumnStatistics, kind: str) -> dict[str, Any]:
+    return {
+        "name": to_json(column.name),
+        "kind": "category" if column.is_categorical else "number",
+        "dtype": prototype_to_json(column.prototype, kind),
+        "levels": to_json(list(column.levels)),
+        "missing": to_json(column.missing),
+        "has_missing": column.has_missing,
+        "profile": {
+            "decimals": statistics.decimals,
+            "is_exact": statistics.is_exact,
+            "edges": statistics.edges.tolist(),
+            "counts": statistics.counts.tolist(),
+            "n_missing": statistics.n_missing,
+        },
+    }
+
+
+def _written(write: Any, what: str) -> Any:
+    try:
+        return write()
+    except NotHeld as error:
+        raise FileError(
+            f"{what} cannot be saved: values of type {error} are not supported. Use text, numbers or "
+            "booleans instead, and fit again."
+        ) from None
+
+
+def _check_it_comes_back(schema: Schema, said: dict[str, Any]) -> None:
+    """Check now that it can be read: later there may be only the file."""
+    for column, one in zip(schema.columns, said["columns"], strict=True):
+        dtype = column.prototype.dtype
+        try:
+            again = prototype_from_json(one["dtype"], column.levels, said["container"]).dtype
+        except (TypeError, ValueError, NotImplementedError):
+            again = None
+        if again is None or not is_same_dtype(again, dtype):
+            raise FileError(
+                f"column {column.name!r} cannot be saved: its dtype {dtype} cannot be restored from its name. Convert "
+                "it, to float64 or object, and fit again."
+            )
+    try:
+        again, _ = schema_from_json(said)
+        is_same = again.names == schema.names and _same_header(again.empty, schema.empty)
+    except (TypeError, ValueError):
+        is_same = False
+    if not is_same:
+        raise FileError(
+            "the names of the columns cannot be saved: they would not come back unchanged. Use text, as in "
+            "X.columns = [str(name) for name in X.columns], and fit again."
+        )
+
+
+def _same_header(one: Any, other: Any) -> bool:
+    if not hasattr(one, "columns"):
+        return is_same_dtype(one.dtype, other.dtype)
+    names, others = one.columns, other.columns
+    if isinstance(names, list):  # polars
+        return names == others
+    return type(names) is type(others) and names.identical(others) and is_same_dtype(names.dtype, others.dtype)
+
+
+def table_to_arrow(values: Floats, schema: Schema) -> bytes:
+    """Encoded rows as an Arrow file: numbers in the dtype of their column, categories as values."""
+    pa, ipc = arrow(), arrow(".ipc")
+    sink = pa.BufferOutputStream()
+    forms = _forms(schema)
+    columns = [form.checked(values[:, j]) for j, form in enumerate(forms)]
+    batch = pa.RecordBatch.from_arrays(columns, schema=pa.schema([(form.name, form.type) for form in forms]))
+    with ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    held: bytes = sink.getvalue().to_pybytes()
+    return held
+
+
+def table_from_arrow(held: bytes, schema: Schema, n_rows: int) -> Floats:
+    """The encoded rows from the file; Damaged if it does not have the columns of the schema."""
+    pa, forms = arrow(), _forms(schema)
+    with arrow(".ipc").open_file(pa.BufferReader(held)) as reader:
+        expected = pa.schema([(form.name, form.type) for form in forms])
+        found = extension_in(reader.schema)
+        if found is not None:
+            raise Damaged(f"column {found[0]!r} of its table is of the extension type {found[1]!r}")
+        if not reader.schema.equals(expected):
+            raise Damaged("the columns of its table do not match its manifest")
+        if reader.num_record_batches != 1:
+            raise Damaged("its table is split into several batches")
+        batch = reader.get_batch(0)
+    batch.validate(full=True)
+    if batch.num_rows != n_rows:
+        raise Damaged(f"its table has {batch.num_rows} rows, but its manifest says {n_rows}")
+    values = np.empty((n_rows, len(forms)), order="F")
+    for j, form in enumerate(forms):
+        values[:, j] = form.read(batch.column(j))
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class _Form:
+    """One column in an Arrow file. ``levels``: the categories as stored there."""
+
+    name: str
+    type: Any
+    is_categorical: bool
+    levels: Any
+    dtype: np.dtype[Any]
+
+    def checked(self, values: Floats) -> Any:
+        """The cells to write; they are read back at once, because later there may be only the file."""
+        cells = self.written(values)
+        if not np.array_equal(self.read(cells), values, equal_nan=True):
+            raise NicecfError(
+                f"{self.name!r} would not come back unchanged. This is a bug in nicecf: please report it."
+            )
+        return cells
+
+    def written(self, values: Floats) -> Any:
+        pa = arrow()
+        if not self.is_categorical:
+            missing = np.isnan(values)
+            return pa.array(np.where(missing, 0.0, values).astype(self.dtype), self.type, mask=missing)
+        missing, codes = values < 0, np.maximum(values, 0.0).astype(self.dtype)
+        indices = pa.array(codes, mask=missing)
+        if pa.types.is_dictionary(self.type):
+            return pa.DictionaryArray.from_arrays(indices, self.levels)
+        return self.levels.take(indices)
+
+    def read(self, cells: Any) -> Floats:
+        pa = arrow()
+        if not self.is_categorical:
+            numbers = cells.cast(pa.int8()) if pa.types.is_boolean(self.type) else cells
+            values: Floats = numbers.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            if np.count_nonzero(np.isnan(values)) != cells.null_count:
+                raise Damaged(f"the column {self.name!r} of its table holds NaN, but a missing number must be null")
+            return values
+        if pa.types.is_dictionary(self.type):
+            if not cells.dictionary.equals(self.levels):
+                raise Damaged(f"the column {self.name!r} of its table has other categories than its manifest")
+            codes = cells.indices
+        else:
+            codes = arrow(".compute").index_in(cells, value_set=self.levels)
+            if codes.null_count != cells.null_count:
+                raise Damaged(f"the column {self.name!r} of its table has a category that is not in its manifest")
+        return codes.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.float64)
+
+
+def _forms(schema: Schema) -> list[_Form]:
+    names = [str(name) for name in schema.names]
+    if len(set(names)) < len(names):  # such as 1 and '1'
+        names = [f"{position}: {name}" for position, name in enumerate(names)]
+    return [
+        _form_of_categories(name, column) if column.is_categorical else _form_of_numbers(name, column, schema)
+        for name, column in zip(names, schema.columns, strict=True)
+    ]
+
+
+def _form_of_numbers(name: str, column: Column, schema: Schema) -> _Form:
+    pa = arrow()
+    dtype = schema.container.number_dtype(column.prototype)
+    if dtype.kind == "f" and dtype.itemsize < 4:
+        dtype = np.dtype(np.float32)  # few tools read half-precision floats
+    elif dtype.kind not in "biuf" or dtype.itemsize > 8:
+        dtype = np.dtype(np.float64)
+    dtype = dtype.newbyteorder("=")
+    return _Form(name, pa.from_numpy_dtype(dtype), False, None, dtype)
+
+
+def _form_of_categories(name: str, column: Column) -> _Form:
+    pa = arrow()
+    levels: list[Any] = [plain(level) for level in column.levels]
+    n_levels = len(levels)
+    dtype = np.dtype(np.int8 if n_levels < 2**7 else np.int16 if n_levels < 2**15 else np.int32)
+    kinds = {type(level) for level in levels}
+    for kind, of_arrow in ((bool, pa.bool_()), (int, pa.int64()), (float, pa.float64())):
+        is_one_each = len(set(levels)) == n_levels  # not true of 0.0 and -0.0
+        if kinds == {kind} and is_one_each and (kind is not int or all(-(2**63) <= one < 2**63 for one in levels)):
+            return _Form(name, of_arrow, True, pa.array(levels, of_arrow), dtype)
+    try:
+        texts = pa.array([str(level) for level in levels], pa.string())
+    except UnicodeEncodeError:
+        raise FileError(f"column {column.name!r} cannot be saved: one of its categories is not valid text.") from None
+    return _Form(name, pa.dictionary(pa.from_numpy_dtype(dtype), pa.string()), True, texts, dtype)

@@ -1,0 +1,93 @@
+"""The options of NICE that choose its search, and the search that they choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from nicecf.exceptions import OptionError, listed
+from nicecf.explain.fitted import Neighborhood
+from nicecf.search import objectives
+from nicecf.search.chain import FewChanges, FirstThatHelps, FromDonors
+from nicecf.search.distance import Heom
+from nicecf.search.donors import DonorSearch
+from nicecf.search.greedy import Greedy
+from nicecf.search.objectives import Reward
+from nicecf.search.question import Search
+from nicecf.search.thorough import Thorough
+from nicecf.support.options import check_count, choose
+from nicecf.support.types import Bools, Floats
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """``search``, ``optimize`` and ``neighbors`` of :class:`nicecf.NICE`."""
+
+    search: str
+    optimize: str | Reward
+    neighbors: int | None
+
+    @property
+    def is_thorough(self) -> bool:
+        """Whether many donors are looked at, and not the nearest alone."""
+        return self.search == "thorough"
+
+    @property
+    def reward(self) -> Reward | None:
+        """What the greedy search follows; None if it follows nothing, or the objective has no reward of its own."""
+        if not isinstance(self.optimize, str):
+            return self.optimize
+        return objectives.BY_NAME[self.optimize].reward if self.optimize in objectives.BY_NAME else None
+
+    @property
+    def needs_plausibility(self) -> bool:
+        """Whether the search asks how plausible hybrids are."""
+        return self.is_thorough or objectives.needs_plausibility(self.reward)
+
+    def check(self) -> None:
+        """OptionError for options that are not known, or do not go together."""
+        choose("search", self.search, ("greedy", "thorough"))
+        choose("optimize", self.optimize, ("none", *objectives.BY_NAME, "balanced"), or_function=True)
+        if self.neighbors is not None:
+            check_count("neighbors", self.neighbors, or_none=True)
+        known = (*objectives.BY_NAME, "balanced")
+        if self.is_thorough and self.optimize not in known:
+            what = repr(self.optimize) if isinstance(self.optimize, str) else "a reward function"
+            raise OptionError(
+                f"search='thorough' needs an objective that compares counterfactuals; optimize={what} compares none. "
+                f"Choose one of {listed(known)}, or search='greedy'."
+            )
+        if not self.is_thorough and isinstance(self.optimize, str) and self.optimize == "balanced":
+            raise OptionError("optimize='balanced' needs search='thorough': the greedy search has no reward for it.")
+        if not self.is_thorough and self.neighbors not in (None, 1):
+            raise OptionError(
+                f"neighbors={self.neighbors} needs search='thorough': the greedy search walks to one donor."
+            )
+
+    def searching(
+        self, donors: DonorSearch, distance: Heom, *, is_refused: Callable[[Floats], Bools] | None
+    ) -> tuple[Search, Neighborhood]:
+        """The search among some donors; ``is_refused``: rows that may not be handed out."""
+        walk = Greedy(objectives.sparsity if self.is_thorough else self.reward, distance)
+        hybrids = Thorough(
+            donors,
+            distance,
+            objectives.without_errors(self.reward),
+            is_refused=is_refused,
+            has_errors=False,
+            wants_front=self.is_thorough,
+        )
+        first: FromDonors = walk
+        if self.is_thorough:
+            first = replace(hybrids, objective=str(self.optimize), neighbors=self.neighbors, has_errors=True)
+            _ = donors.distinct  # now, not in the first call of explain
+        search = FirstThatHelps(donors, first, under_rules=(hybrids, FewChanges(donors, walk)))
+        neighborhood = Neighborhood(
+            donors,
+            hybrids,
+            walk,
+            relaxed=search if self.is_thorough else None,
+            # "balanced" has no reward of its own, so that nobody knows which hybrids to look ahead for.
+            has_hybrids=self.reward is not None,
+        )
+        return search, neighborhood

@@ -1,0 +1,234 @@
+"""What every algorithm learns first: the columns, the classes, and the model's view of the training rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nicecf.exceptions import DecisionWarning, OptionError, SchemaError, plain
+from nicecf.models.classifier import CELLS_PER_CALL, Classifier
+from nicecf.models.decision import Member, Option, Panel, member_of
+from nicecf.models.scorer import Cost
+from nicecf.models.twin import Twin, twin_of
+from nicecf.search.distance import Heom
+from nicecf.support.digests import fingerprint
+from nicecf.support.types import Floats, Ints, Objects, Table
+from nicecf.tables.schema import Schema
+from nicecf.tables.statistics import TableStatistics
+
+# How many training rows the model's predict is compared on with its probabilities.
+_ROWS_COMPARED = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Canaries:
+    """A training row of each class with the model's answer at ``fit``: they tell whether it is still the same model."""
+
+    values: Floats
+    outputs: Floats
+    positions: Ints
+
+    @classmethod
+    def of(cls, values: Floats, outputs: Floats, decisions: Ints) -> Canaries:
+        """The first training row that the model puts in each class."""
+        _, first = np.unique(decisions, return_index=True)
+        return cls(values[first].copy(), outputs[first], first)
+
+    def check(self, outputs: Floats, panel: Panel) -> None:
+        """Raise ModelError if a model answers otherwise than at ``fit``."""
+        panel.check_unchanged(self.outputs, outputs, self.positions)
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What every algorithm knows after ``fit``, but for the encoded rows themselves: they go to the search.
+
+    ``labels`` and ``decisions`` are positions among the classes; ``labels`` is None when no labels were given.
+    ``by_range``: NICE's distance over the ranges. ``fingerprints``: of the model, by what it says of training rows, and
+    of the training data, whatever the model and the options. ``sample``: positions of some rows, with their values.
+    ``seconds`` is what the model took for all rows, in ``calls`` calls.
+    """
+
+    schema: Schema
+    panel: Panel
+    outputs: Floats
+    decisions: Ints
+    labels: Ints | None
+    statistics: TableStatistics
+    by_range: Heom
+    fingerprints: dict[str, str]
+    canaries: Canaries
+    sample: tuple[Ints, Floats]
+    seconds: float
+    calls: int
+
+
+@dataclass(frozen=True, eq=False)
+class ModelOptions:
+    """The model that is explained, and what counts as its decision: options of :class:`nicecf.NICE`."""
+
+    model: Any
+    classes: Iterable[Any] | None
+    decision: Option = None
+    min_probability: float | None = None
+    robust_to: Sequence[Any] = ()
+
+
+def learn(
+    options: ModelOptions, X: Table, y: Any, *, categorical_features: Any, needs_labels: bool
+) -> tuple[Training, Floats]:
+    """Read the training table and ask the model about every row of it, in chunks; also the encoded rows."""
+    schema, values = Schema.of(X, categorical_features)
+    labels = None if y is None else _labels(y, len(values))
+    if labels is None and needs_labels:
+        raise SchemaError(
+            "y is missing: pass the labels of the training rows, fit(X, y). They tell which rows the model gets right; "
+            "with justified=False rows that it gets wrong may be donors too, and y is not needed."
+        )
+    panel, codes = _panel(options, labels, schema, values)
+    # An eighth at a time: what the model is handed is a copy, and the table should not be held twice for it.
+    chunk = max(1, min(max(1000, len(values) // 8), CELLS_PER_CALL // values.shape[1]))
+    start = perf_counter()
+    # What is handed out later is decoded from floats: so is what is recorded here. The two cannot differ.
+    parts = [values[at : at + chunk] for at in range(0, len(values), chunk)]
+    outputs = np.concatenate([panel.outputs(schema.decode(part), len(part)) for part in parts])
+    seconds = perf_counter() - start
+    decisions, sample = panel.decide(outputs), sample_of(len(values))
+    if options.decision is None and panel.members[0].rule.is_highest:
+        _warn_if_decided_otherwise(options.model, schema.decode(values[sample]), panel, outputs[sample])
+    training = Training(
+        schema=schema,
+        panel=panel,
+        outputs=outputs,
+        decisions=decisions,
+        labels=codes,
+        statistics=TableStatistics.of(values, schema),
+        by_range=Heom.of(values, schema.is_categorical, "range"),
+        fingerprints=_fingerprints(schema, panel, values, outputs[sample], codes),
+        canaries=Canaries.of(values, outputs, decisions),
+        sample=(sample, values[sample]),
+        seconds=seconds,
+        calls=len(parts),
+    )
+    return training, values
+
+
+def _panel(options: ModelOptions, labels: Objects | None, schema: Schema, values: Floats) -> tuple[Panel, Ints | None]:
+    """The models that must agree, and the labels as positions among their classes."""
+    classifier = Classifier.of(options.model, classes=options.classes, y=labels)
+    codes = None if labels is None else classifier.codes(labels)
+    others = [_other(one, classifier.classes) for one in options.robust_to]
+    members = [
+        _member(one, its, options.decision, classifier.classes, schema, values)
+        for one, its in zip([options.model, *options.robust_to], [classifier, *others], strict=True)
+    ]
+    return Panel(tuple(members), options.min_probability), codes
+
+
+def _fingerprints(schema: Schema, panel: Panel, values: Floats, outputs: Floats, labels: Ints | None) -> dict[str, str]:
+    """Of the model, by its ``outputs`` for some training rows, and of the training data."""
+    kinds = [(column.name, column.is_categorical, [*map(plain, column.levels)]) for column in schema.columns]
+    said = panel.probabilities(outputs)
+    # By columns: they need no copy of the table. There are many NaNs, and two zeros.
+    columns = (np.where(np.isnan(column), np.nan, column + 0.0) for column in values.T)
+    return {
+        "model": fingerprint(list(panel.classes), np.round(said, 6) + 0.0),
+        "training": fingerprint(kinds, *columns, labels),
+    }
+
+
+def _other(model: Any, classes: Objects) -> Classifier:
+    """A model of ``robust_to``: it names its classes itself, or has those of the model that is explained."""
+    return Classifier.of(model, classes=None if hasattr(model, "classes_") else classes, y=None)
+
+
+def _member(
+    model: Any, classifier: Classifier, decision: Option, classes: Objects, schema: Schema, values: Floats
+) -> Member:
+    """A model with its rule. A threshold that was read off the model is believed if ``predict`` follows it."""
+    member = member_of(model, classifier, decision, classes)
+    if decision is not None or member.rule.cutoffs is None:
+        return member
+    sample = values[sample_of(len(values))]
+    table = schema.decode(sample)
+    outputs = member.outputs(table, len(sample))
+    predicted = np.asarray(model.predict(table), dtype=object)
+    is_followed = (predicted == classes[member.rule.decide(outputs, classes)]).all()
+    return member if is_followed else member_of(model, classifier, "predict", classes)
+
+
+def sample_of(n_rows: int) -> Ints:
+    """Positions of at most 1,000 rows, from first to last."""
+    return np.unique(np.linspace(0, n_rows - 1, _ROWS_COMPARED).astype(np.intp))
+
+
+def _warn_if_decided_otherwise(model: Any, table: Table, panel: Panel, outputs: Floats) -> None:
+    """Warn of a model whose ``predict`` is not the arg-max of its probabilities, such as one with a threshold."""
+    if not (hasattr(model, "predict_proba") and callable(getattr(model, "predict", None))):
+        return
+    predicted = np.ravel(np.asarray(model.predict(table), dtype=object))
+    highest = np.sort(panel.probabilities(outputs), axis=1)
+    is_tie = highest[:, -1] - highest[:, -2] < 1e-9
+    n_differ = int(np.count_nonzero((predicted != panel.classes[panel.decide(outputs)]) & ~is_tie))
+    if n_differ:
+        warnings.warn(
+            f"the model's predict differs from its highest probability for {n_differ} of {len(outputs)} training rows "
+            "looked at (does it have a threshold of its own?). nicecf explains the highest probability: its "
+            "counterfactuals need not change what predict says. Pass decision='predict', or the threshold itself.",
+            DecisionWarning,
+            stacklevel=4,
+        )
+
+
+def measured_cost(panel: Panel, schema: Schema, canaries: Canaries, *, seconds: float, calls: int, n_rows: int) -> Cost:
+    """What a call of the models costs, and a row in it: by one more call, for the canaries.
+
+    ``seconds``: what ``n_rows`` rows took in ``calls`` calls.
+    """
+    table = schema.decode(canaries.values)
+    start = perf_counter()
+    outputs = panel.outputs(table, len(canaries.values))
+    call = perf_counter() - start
+    canaries.check(outputs, panel)
+    in_rows = max(seconds - calls * call, 0.1 * seconds)
+    return Cost(call, in_rows / n_rows)
+
+
+def find_twin(model: Any, schema: Schema, canaries: Canaries, rows: Floats, outputs: Floats) -> tuple[Twin, Cost]:
+    """A faster twin of the model, and what it costs; OptionError if there is none.
+
+    ``rows``: some training rows, with the ``outputs`` of the model, which the twin must give too.
+    """
+    twin = twin_of(model, schema, rows, outputs)
+    if twin is None:
+        raise OptionError(
+            "accelerate knows scikit-learn's RandomForestClassifier and ExtraTreesClassifier, alone or behind one "
+            f"preprocessing step, and no faster way to the same digits for this {type(model).__name__}. Leave "
+            "accelerate=False."
+        )
+    seconds = []
+    for some in (canaries.values, rows):
+        start = perf_counter()
+        twin(some, schema)
+        seconds.append(perf_counter() - start)
+    return twin, Cost(seconds[0], max(0.0, seconds[1] - seconds[0]) / len(rows))
+
+
+def _labels(y: Any, n_rows: int) -> Objects:
+    labels = np.asarray(y.to_list() if hasattr(y, "to_list") else y, dtype=object)
+    if labels.ndim != 1:
+        raise SchemaError(
+            f"y must have one label per row, got shape {labels.shape}. Pass one column, such as y.iloc[:, 0]."
+        )
+    if len(labels) != n_rows:
+        raise SchemaError(f"y has {len(labels)} labels, but X has {n_rows} rows. Pass one label per row.")
+    missing = pd.isna(labels)
+    if missing.any():
+        raise SchemaError(f"y has no label for row {int(np.argmax(missing))}. Drop the rows without a label.")
+    return labels

@@ -1,0 +1,218 @@
+"""Fifth stage: why rows have no counterfactual, which rules block, and what to relax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nicecf.exceptions import ModelError, plain
+from nicecf.explain.fitted import Fitted, Neighborhood
+from nicecf.models.decision import Panel
+from nicecf.rules.constraints import Constraints
+from nicecf.rules.kinds.forbid import forbids
+from nicecf.rules.kinds.kind import Candidate
+from nicecf.rules.parameters import Feature
+from nicecf.rules.parts import Part
+from nicecf.rules.reading import rules_of
+from nicecf.rules.relaxations import Relaxation, relaxables, statements_of
+from nicecf.search.answers import Answers, Points, nothing_said
+from nicecf.search.question import Question
+from nicecf.support.phrases import Statement, plain_classes
+from nicecf.support.types import Bools, Floats, Ints, Objects
+from nicecf.tables.schema import Schema, differs
+
+# Training rows that are tried for a row when one of its rules is left out, to find out whether that would help.
+_MOST_TRIED = 256
+# The same for all rules together: where there are hundreds of them, fewer are tried for each.
+_MOST_TRIED_IN_ALL = 4096
+_MOST_RULES_SHOWN = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Reasons:
+    """For each row why there is no counterfactual, and the cheapest relaxation; None where there is nothing to say."""
+
+    reasons: Objects
+    relaxations: Objects
+
+
+def why_not(question: Question, answers: Answers, fitted: Fitted) -> Reasons:
+    """What the search knows itself and, for rows among training rows, which rules block and what to relax."""
+    reasons, relaxations = answers.reasons.copy(), nothing_said(len(question))
+    is_left = ~question.is_answered & ~answers.has_answer()
+    is_left &= np.array([reason is None for reason in reasons], dtype=bool)
+    if is_left.any() and fitted.neighborhood is not None:
+        looking = _WhyNot(question, fitted, fitted.neighborhood)
+        for part in question.parts:
+            for line, reason, relaxation in looking.of_part(part, np.flatnonzero(is_left[part.lines]), answers.beyond):
+                reasons[line], relaxations[line] = reason, relaxation
+    return Reasons(reasons, relaxations)
+
+
+def no_donor(panel: Panel, n_decided: Ints, wanted: Bools) -> Statement:
+    """The reason where the model puts no training row into a wanted class."""
+    others, target = plain_classes(panel.classes[n_decided > 0], are_all=True), plain_classes(panel.classes[wanted])
+    return Statement("reason.no_donor", {"others": others, "n_rows": int(n_decided.sum()), "target": target})
+
+
+@dataclass(frozen=True, eq=False)
+class _WhyNot:
+    """Looks for reasons, for the rows of one ``explain`` call that were not helped.
+
+    What is said of a relaxation is what it gives when it is applied.
+    """
+
+    question: Question
+    fitted: Fitted
+    neighborhood: Neighborhood
+
+    def of_part(
+        self, part: Part, left: Ints, beyond: Points | None
+    ) -> Iterator[tuple[int, Statement, Relaxation | None]]:
+        """The lines that are left, each with the reason and the cheapest relaxation, if there is one.
+
+        ``left``: positions in the part. ``beyond``: what rows would get that may not change as many features.
+        """
+        for at, offers in zip(left.tolist(), self._offers(part, left, beyond), strict=True):
+            line = int(part.lines[at])
+            best = min(offers, key=lambda one: (one.distance, one.n_changes), default=None)
+            relaxation = None if best is None else self._as_applied(line, best)
+            rules = part.constraints.for_row(at)
+            yield line, self._reason(line, rules, [one.blocks for one in offers], relaxation), relaxation
+
+    def _as_applied(self, line: int, relaxation: Relaxation) -> Relaxation:
+        search, constraints = self.neighborhood.relaxed, relaxation.constraints
+        if search is None or constraints is None or self.question.score.is_out_of_time():
+            return relaxation
+        row = self.question.take(np.array([line]))
+        rules = rules_of(constraints, row.schema, row.rows, trained=row.trained, is_checked=True)
+        points = search(replace(row, rules=rules, n_wanted=1, likely=None)).points
+        if not len(points.row):  # for want of time
+            return relaxation
+        n_changes, distances = self._measured(row.rows, points.values)
+        return replace(relaxation, n_changes=int(n_changes[0]), distance=float(distances[0]))
+
+    def _offers(self, part: Part, left: Ints, beyond: Points | None) -> list[list[Relaxation]]:
+        """For each row that is left, what would help if it were relaxed."""
+        offers: list[list[Relaxation]] = [[] for _ in left]
+        question, lines = self.question, part.lines[left]
+        if not len(left):
+            return offers
+        for rule in relaxables(part.constraints, question.panel):
+            if question.score.is_out_of_time():
+                break
+            rows = question.rows[part.lines]
+            rules = rules_of(rule.constraints, question.schema, rows, trained=question.trained, is_checked=True)
+            relaxed = replace(question.take(lines), rules=rules.take(left), panel=rule.panel)
+            # Without the limit on changes, the donors are those of the search itself, whichever had to be tried.
+            most = None if rule.name == "max_changes" else _tried_for_each(part.constraints, question.panel)
+            candidates = {}
+            with suppress(ModelError):  # a model may refuse rows that break a rule: then there is nothing to offer
+                candidates = dict(self._by_walks(relaxed, most))
+            if rule.name == "max_changes" and beyond is not None:
+                for at, candidate in self._by_points(lines, beyond):
+                    if at not in candidates or candidate.n_changes < candidates[at].n_changes:
+                        candidates[at] = candidate
+            for at, candidate in candidates.items():
+                offers[at].append(rule.relaxation(part.constraints.for_row(int(left[at])), candidate))
+        return offers
+
+    def _by_walks(self, question: Question, most: int | None) -> Iterator[tuple[int, Candidate]]:
+        """What rows would get by a walk, by their positions in a question with relaxed rules."""
+        donors = self.neighborhood.donors.nearest(question, most=most)
+        points = self.neighborhood.walk(question, donors).points
+        points = points.take(~self.fitted.is_refused(points.values))
+        n_changes, distances = self._measured(question.rows[points.row], points.values)
+        confidence = question.panel.confidence(points.outputs)
+        for at, row in enumerate(points.row.tolist()):
+            # What must be relaxed is what the donor needs, as the row sees it: then it is found again.
+            change = _Change(question.schema, question.rows[row], donors.values[row])
+            measured = float(confidence[at]), int(n_changes[at]), float(distances[at])
+            yield row, Candidate(change.of, change.is_meant, *measured)
+
+    def _by_points(self, lines: Ints, points: Points) -> Iterator[tuple[int, Candidate]]:
+        """Known points as candidates, by the positions of their rows among some lines."""
+        points = points.take(~self.fitted.is_refused(points.values))
+        place_of = {line: at for at, line in enumerate(lines.tolist())}
+        rows = self.question.rows[points.row]
+        n_changes, distances = self._measured(rows, points.values)
+        confidence = self.question.panel.confidence(points.outputs)
+        for at, line in enumerate(points.row.tolist()):
+            if line in place_of:
+                change = _Change(self.question.schema, rows[at], points.values[at])
+                measured = float(confidence[at]), int(n_changes[at]), float(distances[at])
+                yield place_of[line], Candidate(change.of, change.is_meant, *measured)
+
+    def _measured(self, rows: Floats, values: Floats) -> tuple[Ints, Floats]:
+        return differs(rows, values).sum(axis=1), self.fitted.distance.between(rows, values)
+
+    def _reason(
+        self, line: int, constraints: Constraints, blocking: list[Statement], best: Relaxation | None
+    ) -> Statement:
+        question, donors = self.question, self.neighborhood.donors
+        panel, wanted, target = question.panel, question.wanted[line], question.target(line)
+        if best is not None:
+            kind = "reason.blocked" if len(blocking) == 1 else "reason.blocked_by_each"
+            return Statement(kind, {"target": target, "rules": _shown(blocking), "relaxation": best.statement})
+        n_rows, n_decided = int(donors.n_decided.sum()), int(donors.n_decided[wanted].sum())
+        if not n_decided:
+            return no_donor(panel, donors.n_decided, wanted)
+        if (constraints or not panel.is_alone) and question.score.is_out_of_time():
+            return Statement("reason.out_of_time", {"target": target})
+        n_groups = len(donors.index.leaves)
+        if not len(donors.places(np.tile(wanted, n_groups // len(wanted)))):
+            return Statement("reason.not_justified", {"n_decided": n_decided, "n_rows": n_rows, "target": target})
+        return self._nothing_to_relax(constraints, target)
+
+    def _nothing_to_relax(self, constraints: Constraints, target: Any) -> Statement:
+        panel, min_count = self.question.panel, self.fitted.privacy.min_count
+        said = statements_of(constraints, panel)
+        if min_count > 1:
+            said.append(Statement("rule.min_count", {"count": min_count}))
+        rules, most = _shown(said), _tried_for_each(constraints, panel)
+        if not constraints and panel.is_alone:  # min_count alone, which is not relaxed row by row
+            return Statement("reason.too_rare", {"target": target, "rules": rules})
+        if len(self.neighborhood.donors.index.values) > most:
+            return Statement("reason.not_enough_nearest", {"target": target, "rules": rules, "most": most})
+        return Statement("reason.not_enough", {"target": target, "rules": rules})
+
+
+def _tried_for_each(constraints: Constraints, panel: Panel) -> int:
+    n_rules = len(statements_of(constraints, panel))
+    return int(np.clip(_MOST_TRIED_IN_ALL // max(1, n_rules), 8, _MOST_TRIED))
+
+
+def _shown(rules: list[Statement]) -> tuple[Statement, ...]:
+    """The first of some rules, and how many more there are."""
+    more = len(rules) - _MOST_RULES_SHOWN
+    last = [Statement("rule.more", {"count": more})] if more > 0 else []
+    return (*rules[:_MOST_RULES_SHOWN], *last)
+
+
+@dataclass(frozen=True, eq=False)
+class _Change:
+    """From an encoded row to what it would have in its place."""
+
+    schema: Schema
+    row: Floats
+    donor: Floats
+
+    def of(self, feature: Feature) -> tuple[Any, Any, bool]:
+        """The values of row and donor for a feature, and whether it is numeric."""
+        j = self.schema.position(feature, "constraints")
+        column = self.schema.columns[j]
+        ends = self.row[j], self.donor[j]
+        if not column.is_categorical:
+            before, after = (None if np.isnan(value) else plain(value) for value in ends)
+            return before, after, True
+        before, after = (None if value < 0 else plain(column.levels[int(value)]) for value in ends)
+        return before, after, False
+
+    def is_meant(self, feature: Feature, pair: tuple[Any, Any]) -> bool:
+        """Whether it is what a pair (before, after) of a rule means."""
+        j = self.schema.position(feature, "constraints")
+        return forbids(pair, self.schema, j, self.row[j], self.donor[j])

@@ -1,0 +1,1 @@
+"""Any model -> probabilities and decisions."""

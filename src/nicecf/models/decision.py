@@ -1,0 +1,315 @@
+"""The decision as it is deployed: how probabilities become a class, and what all models must agree on.
+
+The *outputs* of a row are one line of floats: the probabilities of the model to explain, then those of each further
+model that must agree, each followed by the class from the model's own ``predict`` if that decides. Only this file
+knows the layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from nicecf.exceptions import ModelError, OptionError, did_you_mean, listed, plain
+from nicecf.models.classifier import Classifier, score_towards
+from nicecf.support.types import Bools, Floats, Ints, Objects, Table, is_number
+
+# How much a probability may differ between fit and explain: single precision sums depend on the batch.
+SAME_MODEL = 1e-6
+
+# What a user may pass: a cut-off, one per class for some classes, a function probabilities -> labels, or "predict".
+Option: TypeAlias = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """How one model decides: by its highest probability, unless something else is given.
+
+    ``cutoffs``: one per class, NaN if a class has none. The decision is a class whose probability reaches its cut-off;
+    of several, the one with the highest ratio to its cut-off. If none does, it is the most probable of the classes
+    without a cut-off (or, if all have one, the class with the highest ratio).
+    """
+
+    cutoffs: Floats | None = None
+    function: Callable[[Floats], Any] | None = None
+    by_predict: bool = False
+
+    @property
+    def is_highest(self) -> bool:
+        """Whether the decision is the class with the highest probability."""
+        return self.cutoffs is None and self.function is None and not self.by_predict
+
+    def decide(self, outputs: Floats, classes: Objects) -> Ints:
+        """The class of each row, as a position; on a tie, the first."""
+        probabilities = outputs[:, : len(classes)]
+        if self.by_predict:
+            return outputs[:, len(classes)].astype(np.intp)
+        if self.function is not None:
+            return self._by_function(probabilities, classes)
+        if self.cutoffs is None:
+            return np.argmax(probabilities, axis=1)
+        has_none = np.isnan(self.cutoffs)
+        share = probabilities / np.where(has_none, 1.0, self.cutoffs)
+        is_reached = ~has_none & (probabilities >= self.cutoffs)
+        by_share = np.where(is_reached, share, -1.0)
+        otherwise = np.where(has_none, probabilities, -1.0) if has_none.any() else share
+        return np.where(is_reached.any(axis=1), by_share.argmax(axis=1), otherwise.argmax(axis=1))
+
+    def _by_function(self, probabilities: Floats, classes: Objects) -> Ints:
+        if self.function is None or not len(probabilities):
+            return np.empty(0, dtype=np.intp)
+        try:
+            decided = self.function(probabilities.copy())
+        except Exception as error:
+            raise ModelError(
+                f"the decision function raised {type(error).__name__} when asked for {len(probabilities):,} rows: "
+                f"{error} (the original error is above)."
+            ) from error
+        return _positions(decided, classes, len(probabilities), "the decision function")
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One model and how it decides. ``columns``: its probabilities in the class order of the model to explain."""
+
+    classifier: Classifier
+    rule: Rule
+    columns: Ints
+    predict: Callable[[Any], Any] | None
+
+    def outputs(self, X: Table, n_rows: int) -> Floats:
+        """The outputs of this model for some rows."""
+        probabilities = self.classifier.probabilities(X, n_rows)[:, self.columns]
+        if not self.rule.by_predict:
+            return probabilities
+        classes = self.classifier.classes[self.columns]
+        try:
+            predicted = self.predict(X) if self.predict else None
+        except Exception as error:
+            raise ModelError(
+                f"the model's predict raised {type(error).__name__} when asked for {n_rows:,} rows: {error} "
+                "(the original error is above)."
+            ) from error
+        return np.column_stack([probabilities, _positions(predicted, classes, n_rows, "the model's predict")])
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """The model to explain, first, and all others that must agree on every counterfactual.
+
+    ``min_probability``: the minimum probability of the decided class, for each of them. ``silent``: the numbers of
+    members whose outputs are computed but who need not agree.
+    """
+
+    members: tuple[Member, ...]
+    min_probability: float | None = None
+    silent: frozenset[int] = frozenset()
+
+    def without(self, number: int) -> Panel:
+        """The same panel, but this member need not agree."""
+        return replace(self, silent=self.silent | {number})
+
+    @property
+    def classes(self) -> Objects:
+        """The names of the classes."""
+        return self.members[0].classifier.classes
+
+    @property
+    def width(self) -> int:
+        """The number of output columns."""
+        return sum(len(self.classes) + member.rule.by_predict for member in self.members)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether every row is accepted for the class decided: one model, no margin."""
+        return len(self.members) == 1 and self.min_probability is None
+
+    def named(self, wanted: Bools) -> str:
+        """Wanted classes in words: ``'no' or 'perhaps'``."""
+        return " or ".join(repr(plain(label)) for label in self.classes[wanted])
+
+    def outputs(self, X: Table, n_rows: int) -> Floats:
+        """The outputs of all models for some rows, one line per row."""
+        parts = [member.outputs(X, n_rows) for member in self.members]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def probabilities(self, outputs: Floats) -> Floats:
+        """The probabilities of the model to explain."""
+        return outputs[:, : len(self.classes)]
+
+    def decide(self, outputs: Floats) -> Ints:
+        """The decision of the model to explain: positions among the classes."""
+        return self.members[0].rule.decide(outputs, self.classes)
+
+    def accepts(self, outputs: Floats, wanted: Bools) -> Bools:
+        """Whether all models accept a row for a wanted class. ``wanted``: one line per row, or one for all."""
+        wanted = np.broadcast_to(wanted, (len(outputs), len(self.classes)))
+        line = np.arange(len(outputs))
+        is_accepted = np.ones(len(outputs), dtype=bool)
+        for member, block in self._blocks(outputs):
+            decided = member.rule.decide(block, self.classes)
+            is_accepted &= wanted[line, decided]
+            if self.min_probability is not None:
+                is_accepted &= block[line, decided] >= self.min_probability
+        return is_accepted
+
+    def scores(self, outputs: Floats, wanted: Bools) -> Floats:
+        """How close rows are to their target: the mean over the models."""
+        wanted = np.broadcast_to(wanted, (len(outputs), len(self.classes)))
+        scores = [score_towards(self.probabilities(block), wanted) for _, block in self._blocks(outputs)]
+        return scores[0] if len(scores) == 1 else np.asarray(np.mean(scores, axis=0))
+
+    def check_unchanged(self, then: Floats, now: Floats, positions: Ints) -> None:
+        """Raise ModelError if a model answers differently for training rows now than at ``fit``."""
+        moved = np.zeros(len(then))
+        for (_, before), (_, after) in zip(self._blocks(then), self._blocks(now), strict=True):
+            moved = np.maximum(moved, np.abs(self.probabilities(before) - self.probabilities(after)).max(axis=1))
+        if not len(moved) or moved.max() <= SAME_MODEL:
+            return
+        worst = int(np.argmax(moved))
+        before, after = self.probabilities(then)[worst], self.probabilities(now)[worst]
+        label = int(np.argmax(before))
+        if abs(before[label] - after[label]) <= SAME_MODEL:
+            label = int(np.argmax(np.abs(before - after)))
+        is_own = abs(before[label] - after[label]) > SAME_MODEL
+        said = (
+            f"it gave {plain(self.classes[label])!r} a probability of {before[label]:.7g} then and gives it "
+            f"{after[label]:.7g} now"
+            if is_own
+            else f"a probability of a model in robust_to changed by {moved[worst]:.2g}"
+        )
+        raise ModelError(
+            f"the model is not the one that fit saw: for training row {positions[worst]} {said} (differences up to "
+            f"{SAME_MODEL:g} count as rounding). If it was retrained, call fit again; if its answers are random "
+            "(dropout left on?) or depend on the other rows in the batch (half precision?), make them deterministic."
+        )
+
+    def confidence(self, outputs: Floats) -> Floats:
+        """The lowest probability that any model gives the class it decides on."""
+        line = np.arange(len(outputs))
+        decided = [block[line, member.rule.decide(block, self.classes)] for member, block in self._blocks(outputs)]
+        return np.asarray(np.min(decided, axis=0))
+
+    def _blocks(self, outputs: Floats) -> Iterable[tuple[Member, Floats]]:
+        at = 0
+        for number, member in enumerate(self.members):
+            width = len(self.classes) + member.rule.by_predict
+            if number not in self.silent:
+                yield member, outputs[:, at : at + width]
+            at += width
+
+
+def rule_of(decision: Option, model: Any, classes: Objects) -> Rule:
+    """The rule for an option; without one, the threshold of the model itself, if it has a known one."""
+    if decision is None:
+        return _known_threshold(model, classes)
+    if isinstance(decision, str):
+        if decision != "predict":
+            raise OptionError(f"decision={decision!r} is not known; {_ALLOWED}.{did_you_mean(decision, ['predict'])}")
+        if not callable(getattr(model, "predict", None)):
+            raise OptionError(f"decision='predict' needs a model with predict; this {type(model).__name__} has none.")
+        return Rule(by_predict=True)
+    if isinstance(decision, Mapping):
+        return Rule(cutoffs=_cutoffs(decision, classes))
+    if is_number(decision):
+        if len(classes) != 2:
+            raise OptionError(
+                f"decision={decision!r} is one cut-off, but the model has {len(classes)} classes ({listed(classes)}). "
+                f"Name its class: decision={{{plain(classes[-1])!r}: {decision!r}}}."
+            )
+        return Rule(cutoffs=_cutoffs({classes[1]: decision}, classes))
+    if callable(decision):
+        return Rule(function=decision)
+    raise OptionError(f"decision={decision!r} is not known; {_ALLOWED}.")
+
+
+_ALLOWED = (
+    "pass a cut-off for the probability of the second class, such as 0.12, a dict {class: cut-off}, a function "
+    "probabilities -> labels, 'predict' for the model's own predict, or None for the highest probability"
+)
+
+
+def member_of(model: Any, classifier: Classifier, decision: Option, classes: Objects) -> Member:
+    """A model with its rule; ``classes`` are those of the model to explain, in its order."""
+    position_of = {label: position for position, label in enumerate(classifier.classes)}
+    if set(position_of) != set(classes):
+        raise OptionError(
+            f"a model in robust_to has the classes {listed(classifier.classes)}, but the model to explain has "
+            f"{listed(classes)}. Models that must agree need the same classes."
+        )
+    columns = np.array([position_of[label] for label in classes], dtype=np.intp)
+    rule = rule_of(decision, model, classes)
+    return Member(classifier, rule, columns, getattr(model, "predict", None) if rule.by_predict else None)
+
+
+def check_min_probability(value: Any) -> None:
+    """OptionError unless it is a probability, or None."""
+    if value is not None and not (is_number(value) and 0 < value <= 1):
+        raise OptionError(
+            f"min_probability must be a number above 0 and at most 1 (the minimum probability of a counterfactual's "
+            f"class), or None, got {value!r}."
+        )
+
+
+def _cutoffs(by_class: Mapping[Any, Any], classes: Objects) -> Floats:
+    if not by_class:
+        raise OptionError(f"decision={{}} names no class; {_ALLOWED}.")
+    position_of = {label: position for position, label in enumerate(classes)}
+    cutoffs = np.full(len(classes), np.nan)
+    for label, cutoff in by_class.items():
+        if plain(label) not in position_of:
+            raise OptionError(
+                f"decision has a cut-off for {plain(label)!r}, which is not a class of the model; choose one of "
+                f"{listed(classes)}."
+            )
+        if not (is_number(cutoff) and 0 < cutoff < 1):
+            raise OptionError(
+                f"decision has the cut-off {cutoff!r} for {plain(label)!r}; it must be a number greater than 0 "
+                "and less than 1: at 0 and at 1 there is nothing left to decide."
+            )
+        cutoffs[position_of[plain(label)]] = cutoff
+    return cutoffs
+
+
+def _known_threshold(model: Any, classes: Objects) -> Rule:
+    """The threshold of scikit-learn's FixedThresholdClassifier or TunedThresholdClassifierCV, alone or last."""
+    last = model.steps[-1][1] if hasattr(model, "steps") and hasattr(model, "predict_proba") else model
+    kind = next((c.__name__ for c in type(last).__mro__ if c.__module__.startswith("sklearn.")), "")
+    if kind not in ("FixedThresholdClassifier", "TunedThresholdClassifierCV"):
+        return Rule()
+    threshold = getattr(last, "best_threshold_", getattr(last, "threshold", None))
+    positive = getattr(last, "pos_label", None)
+    if threshold == "auto":
+        threshold = 0.5
+    reads_probabilities = getattr(last, "response_method", None) in ("auto", "predict_proba")
+    if not (reads_probabilities and is_number(threshold) and 0 < threshold < 1):
+        return Rule(by_predict=True)
+    return Rule(cutoffs=_cutoffs({classes[1] if positive is None else positive: float(threshold)}, classes))
+
+
+def _positions(labels: Any, classes: Objects, n_rows: int, who: str) -> Ints:
+    """The labels that a function returned, as positions among the classes."""
+    named = np.asarray(labels.to_list() if hasattr(labels, "to_list") else labels, dtype=object)
+    if named.shape == (n_rows, 1):
+        named = named[:, 0]
+    if named.shape != (n_rows,):
+        raise ModelError(f"{who} returned shape {named.shape}, expected ({n_rows},): one label per row.")
+    position_of = {label: position for position, label in enumerate(classes)}
+    try:
+        return np.array([position_of[plain(label)] for label in named], dtype=np.intp)
+    except (KeyError, TypeError):
+        unknown = next(plain(label) for label in named if _unhashable(label) or plain(label) not in position_of)
+        raise ModelError(
+            f"{who} returned {unknown!r}, which is not a class of the model; its classes are {listed(classes)}."
+        ) from None
+
+
+def _unhashable(label: object) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return True
+    return False

@@ -1,0 +1,1 @@
+"""What was found: the batch, `Counterfactuals`, metrics, records."""

@@ -1,0 +1,201 @@
+"""What was found for the rows of one ``explain`` call: the value that everything else shows, measures or writes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from nicecf.results.long_tables import Front, Steps
+from nicecf.results.provenance import Provenance
+from nicecf.search.distance import Heom
+from nicecf.support.types import Bools, Floats, Ints, Objects, Table
+from nicecf.tables.pandas_frames import PandasFrames
+from nicecf.tables.schema import Schema, differs
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Encoded rows and what the model says of them: the probabilities, and the class decided on, as a position."""
+
+    values: Floats
+    probabilities: Floats
+    decided: Ints
+
+    def take(self, lines: Ints) -> Scored:
+        """Some of them."""
+        return Scored(self.values[lines], self.probabilities[lines], self.decided[lines])
+
+    @cached_property
+    def probability(self) -> Floats:
+        """The probability of the class decided on."""
+        return picked(self.probabilities, self.decided)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """An entry for each counterfactual, and one for each row without; ``rows`` tells whose, by positions in the call.
+
+    ``table`` and ``labels``: the row of each entry as it was handed in. ``before`` and ``after``: the row and its
+    counterfactual, encoded by ``schema``; the same where none was needed or found. ``reasons``: a `Statement` where
+    none was found, else None; ``notes``: a tuple of them, empty where all was done that was asked for. ``relaxations``:
+    a `Relaxation` or None. ``donors``: positions in the training data, or missing. ``steps``: the changes, in the order
+    in which they were made. ``errors``: how implausible each counterfactual is, NaN where that is not known. ``front``:
+    what nothing beats, if the search knows. ``has_several``: whether a row may have more than one entry; ``numbers``
+    counts those of one row from 0.
+    """
+
+    table: Table
+    labels: pd.Index[Hashable]
+    schema: Schema
+    classes: Objects
+    rows: Ints
+    numbers: Ints
+    before: Scored
+    after: Scored
+    found: Bools
+    reasons: Objects
+    notes: Objects
+    relaxations: Objects
+    donors: pd.arrays.IntegerArray
+    steps: Steps
+    distance: Heom
+    errors: Floats
+    front: Front | None
+    has_several: bool
+    provenance: Provenance
+    model_calls: int
+    model_rows: int
+
+    def __len__(self) -> int:
+        """The number of entries."""
+        return len(self.found)
+
+    def take(self, entries: Ints) -> Batch:
+        """Some of the entries, in the order asked for."""
+        return replace(
+            self,
+            table=self.schema.container.take(self.table, entries),
+            labels=self.labels[entries],
+            rows=self.rows[entries],
+            numbers=self.numbers[entries],
+            before=self.before.take(entries),
+            after=self.after.take(entries),
+            found=self.found[entries],
+            reasons=self.reasons[entries],
+            notes=self.notes[entries],
+            relaxations=self.relaxations[entries],
+            donors=self.donors[entries],
+            steps=self.steps.take(entries),
+            errors=self.errors[entries],
+        )
+
+    @cached_property
+    def filled(self) -> Table:
+        """The counterfactuals as a table, and rows without one as they are: no column is widened for missing cells."""
+        return self.schema.restore(self.table, self.before.values, self.after.values)
+
+    @cached_property
+    def counterfactuals(self) -> Table:
+        """The counterfactuals as a table; rows without one are missing."""
+        return self.filled if self.found.all() else self.schema.container.blank(self.filled, ~self.found)
+
+    def to_frame(self) -> Table:
+        """A copy of the counterfactuals as a frame; an array gets columns x0, x1, ..."""
+        table, filled = self.counterfactuals, self.filled
+        if isinstance(filled, np.ndarray):
+            frame = pd.DataFrame(filled.copy(), columns=pd.Index(self.schema.names))
+            return frame if self.found.all() else PandasFrames().blank(frame, ~self.found)
+        return table.copy() if isinstance(table, pd.DataFrame) else table.clone()
+
+    def to_numpy(self) -> Objects | Floats:
+        """A copy of the counterfactuals as an array."""
+        table = self.counterfactuals
+        return table.copy() if isinstance(table, np.ndarray) else table.to_numpy()
+
+    @cached_property
+    def predicted(self) -> Objects:
+        """The class that the model decides on for each row."""
+        return self.classes[self.before.decided]
+
+    @cached_property
+    def predicted_after(self) -> Objects:
+        """The class that it decides on for each counterfactual; None where none was found."""
+        labels = self.classes[self.after.decided]
+        labels[~self.found] = None
+        return labels
+
+    @cached_property
+    def probability(self) -> Floats:
+        """The probability of that class; NaN where none was found."""
+        return np.where(self.found, self.after.probability, np.nan)
+
+    @cached_property
+    def first_of_rows(self) -> Ints:
+        """The first entry of each row, in the order of the entries."""
+        return np.sort(np.unique(self.rows, return_index=True)[1])
+
+    @cached_property
+    def distances(self) -> Floats:
+        """The distance of each counterfactual from its row."""
+        return self.distance.between(self.before.values, self.after.values)
+
+    @cached_property
+    def changes(self) -> pd.DataFrame:
+        """One line per change: row, feature, before, after, step, probability; not to be written to."""
+        container = self.schema.container
+        steps, row = self.steps, self.steps.row()
+        before, after = np.empty(len(row), dtype=object), np.empty(len(row), dtype=object)
+        for j, position in enumerate(self.schema.positions(self.table)):
+            here = np.flatnonzero(steps.feature == j)
+            if not len(here):
+                continue
+            before[here] = container.objects(container.column(self.table, position), row[here])
+            after[here] = container.objects(container.column(self.filled, position), row[here])
+        names = np.empty(len(self.schema.names), dtype=object)
+        names[:] = self.schema.names
+        which = {"counterfactual": self.numbers[row]} if self.has_several else {}
+        return pd.DataFrame(
+            {
+                "row": self.labels[row],
+                **which,
+                "feature": names[steps.feature],
+                "before": pd.Series(before, dtype=object),
+                "after": pd.Series(after, dtype=object),
+                "step": steps.step,
+                "probability": picked(steps.reached, self.after.decided[row]),
+            }
+        )
+
+    def pareto(self, front: Front) -> Batch:
+        """All members of the front of each row as entries; a row without any keeps its entry."""
+        entries, members = front.members(self.rows, self.first_of_rows)
+        batch = self.take(entries)
+        is_point, point = members >= 0, members[members >= 0]
+        values, probabilities = batch.after.values.copy(), batch.after.probabilities.copy()
+        decided, errors, donors = batch.after.decided.copy(), batch.errors.copy(), batch.donors.copy()
+        values[is_point] = front.values[point]
+        probabilities[is_point] = front.probabilities[point]
+        decided[is_point] = front.decided[point]
+        errors[is_point] = front.errors[point]
+        donors[is_point] = front.donors[point]
+        donors[donors == -1] = pd.NA  # those of a guarded explainer are not shared
+        line, feature = np.nonzero(differs(batch.before.values, values))
+        return replace(
+            batch,
+            donors=donors,
+            after=Scored(values, probabilities, decided),
+            errors=errors,
+            steps=Steps.of(len(entries), line, feature, np.ones_like(line), probabilities[line]),
+            has_several=True,
+            provenance=replace(self.provenance, call={**self.provenance.call, "pareto": True}),
+            numbers=np.arange(len(entries)) - np.searchsorted(entries, entries),
+        )
+
+
+def picked(probabilities: Floats, classes: Ints) -> Floats:
+    """Of each line the probability of one class."""
+    return np.asarray(probabilities[np.arange(len(classes)), classes])

@@ -1,0 +1,283 @@
+"""Counterfactuals: the answer of ``explain``, a frozen value that prints itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, overload
+
+import numpy as np
+import pandas as pd
+
+from nicecf.exceptions import OptionError
+from nicecf.results.batch import Batch
+from nicecf.results.counterfactual import Counterfactual
+from nicecf.results.metrics_table import metrics_table
+from nicecf.results.records import Record, records_of
+from nicecf.results.reference import Reference
+from nicecf.support.phrases import english, in_english
+from nicecf.support.types import Bools, Floats, Ints, Objects, Table
+
+if TYPE_CHECKING:
+    from nicecf.views.plots import Picture
+    from nicecf.views.summary import Summary
+    from nicecf.views.summary.grouping import By
+    from nicecf.views.words import Style
+    from nicecf.views.words.wording import Wording
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counterfactuals:
+    """The answer of ``explain``: a counterfactual, or the reason why there is none, for each row.
+
+    ``found``: whether there is one. ``reasons``: why not, in words; None where found. ``relaxations``: which rule to
+    relax then, a :class:`nicecf.Relaxation`, where that alone would help. ``notes``: where less was done
+    than asked for, in words; else None. ``donors``: the position of the donor in the training data; missing where none
+    was needed or found. ``rows``: the position of the row that each belongs to; with ``n_counterfactuals`` above 1,
+    and in :meth:`pareto`, a row may have several. ``model_calls`` and ``model_rows``: what the ``explain`` call asked
+    of the model.
+
+    ``cfs[3]`` is one :class:`Counterfactual`; ``cfs[10:20]``, ``cfs[mask]`` and ``cfs[[1, 5]]`` are fewer of them.
+    """
+
+    batch: Batch
+
+    @property
+    def found(self) -> Bools:
+        """Whether each has a counterfactual."""
+        return self.batch.found
+
+    @cached_property
+    def reasons(self) -> Objects:
+        """Why not, in words; None where found."""
+        return _objects(None if one is None else english(one) for one in self.batch.reasons)
+
+    @cached_property
+    def reason_kinds(self) -> Objects:
+        """Why not, in one word for programs; None where found."""
+        return _objects(None if one is None else one.kind for one in self.batch.reasons)
+
+    @property
+    def relaxations(self) -> Objects:
+        """Which rule to relax where that alone would help, a :class:`nicecf.Relaxation`; else None."""
+        return self.batch.relaxations
+
+    @cached_property
+    def notes(self) -> Objects:
+        """Where less was done than asked for, in words; else None."""
+        return _objects(in_english(notes) or None for notes in self.batch.notes)
+
+    @cached_property
+    def note_kinds(self) -> Objects:
+        """The same for programs: a tuple of words; None where all was done."""
+        return _objects(tuple(note.kind for note in notes) or None for notes in self.batch.notes)
+
+    @property
+    def rows(self) -> Ints:
+        """The position of the row that each belongs to."""
+        return self.batch.rows
+
+    @property
+    def donors(self) -> pd.arrays.IntegerArray:
+        """The position of the donor in the training data; missing where none was needed or found."""
+        return self.batch.donors
+
+    @property
+    def classes(self) -> Objects:
+        """The classes of the model."""
+        return self.batch.classes
+
+    @property
+    def model_calls(self) -> int:
+        """How many calls of the model the ``explain`` call took."""
+        return self.batch.model_calls
+
+    @property
+    def model_rows(self) -> int:
+        """About how many rows it asked the model."""
+        return self.batch.model_rows
+
+    def __len__(self) -> int:
+        """The number of rows explained; of counterfactuals, where a row may have several."""
+        return len(self.batch)
+
+    def __iter__(self) -> Iterator[Counterfactual]:
+        """One by one."""
+        return (self[row] for row in range(len(self)))
+
+    @overload
+    def __getitem__(self, rows: int) -> Counterfactual: ...
+    @overload
+    def __getitem__(self, rows: slice | Sequence[int] | Sequence[bool] | Ints | Bools) -> Counterfactuals: ...
+    def __getitem__(
+        self, rows: int | slice | Sequence[int] | Sequence[bool] | Ints | Bools
+    ) -> Counterfactual | Counterfactuals:
+        """One row by its position, or some rows by a slice, a mask or a list of positions."""
+        if isinstance(rows, (int, np.integer)) and not isinstance(rows, bool):
+            if not -len(self) <= rows < len(self):
+                raise IndexError(f"row {rows} does not exist: {len(self)} rows were explained.")
+            return Counterfactual(self.batch.take(np.array([rows % len(self)])))
+        try:
+            chosen = rows if isinstance(rows, slice) else np.asarray(rows)
+            if isinstance(chosen, np.ndarray) and not chosen.size:
+                chosen = chosen.astype(np.intp)
+            places = np.arange(len(self))[chosen]
+        except (IndexError, TypeError, ValueError) as error:
+            raise OptionError(self._how_to_choose(str(error))) from error
+        if places.ndim != 1:
+            raise OptionError(self._how_to_choose(f"got {rows!r}"))
+        return Counterfactuals(self.batch.take(places))
+
+    def _how_to_choose(self, wrong: str) -> str:
+        return f"cfs[...] takes a position, a slice, a mask of {len(self)} rows or a list of positions: {wrong}."
+
+    @property
+    def predicted(self) -> Objects:
+        """The model's decision on each row as it is."""
+        return self.batch.predicted
+
+    @property
+    def predicted_after(self) -> Objects:
+        """The model's decision on each counterfactual; None where none was found."""
+        return self.batch.predicted_after
+
+    @property
+    def probability(self) -> Floats:
+        """The probability of that decision; NaN where none was found."""
+        return self.batch.probability
+
+    def to_frame(self) -> Table:
+        """The counterfactual rows as a frame: columns, dtypes and index of the rows explained; not found: missing.
+
+        A dtype or a set of categories is widened only where it cannot hold a new value. Where a row has no
+        counterfactual, integers and booleans of pandas become its nullable ones (Int64, boolean), so that all other
+        rows keep their values as they are; ``cfs[cfs.found].to_frame()`` has the dtypes themselves. Arrays get columns
+        x0, x1, ...
+        """
+        return self.batch.to_frame()
+
+    def to_numpy(self) -> Table:
+        """The counterfactual rows as an array; for rows given as an array, of their dtype where that can hold them.
+
+        An array of integers or booleans holds no missing value: where a row has no counterfactual, it becomes one of
+        objects.
+        """
+        return self.batch.to_numpy()
+
+    def changes(self) -> pd.DataFrame:
+        """One line per change: row, feature, before, after, step, probability.
+
+        ``row`` is the index label of the row; ``probability`` that of the counterfactual's class after this step. Where
+        a row may have several counterfactuals, a column ``counterfactual`` counts them from 0.
+        """
+        return self.batch.changes.copy()
+
+    def texts(self, style: Style = "sentence", *, wording: Wording | None = None) -> list[str]:
+        """``text`` of each of them (:meth:`Counterfactual.text`), with a handful of model calls for all together."""
+        from nicecf.views import words
+
+        return words.texts(self.batch, style, wording)
+
+    def metrics(
+        self,
+        reference: Reference | None = None,
+        *,
+        model: object = None,
+        other_model: object = None,
+        decision: object = None,
+    ) -> pd.DataFrame:
+        """One line per row: sparsity, proximity, plausibility, probability, rounds; missing where none was found.
+
+        sparsity: number of changes. proximity: distance from the row. plausibility: error of the counterfactual (lower
+        is better), missing unless the explainer has a measure of it (``optimize="plausibility"``,
+        ``search="thorough"`` or ``plausibility=``). probability: that of the decision on the counterfactual. rounds:
+        steps of the walk.
+
+        With ``reference``, a :class:`nicecf.metrics.Reference` of the training data, also the measures of the paper's
+        experiments: ``l1_range``, ``l1_std``, ``l2_range``, ``l2_std``, ``ae_error``, ``im1`` and ``im2`` (where it
+        has labels) and ``nn5``. With ``model``, ``valid``: whether the model (by ``decision``), asked again about the
+        rows as they are handed out, says what the result says. With ``other_model``, ``valid_for_other``: 1 where that
+        model agrees with it, else 0.
+        """
+        return metrics_table(self.batch, reference, model=model, other_model=other_model, decision=decision)
+
+    def summary(self, by: By = None) -> Summary:
+        """Which features change how often and by how much, and what that costs, for each class decided on.
+
+        With ``by``, also for each group: the name of a column, or one value per row (a Series is aligned by its
+        labels). Numbers with many values are cut into quartiles; missing values are a group of their own. Each row
+        counts once: of several counterfactuals, the first.
+        """
+        from nicecf.views.summary import summary_of
+
+        return summary_of(self.batch, by)
+
+    def plot(
+        self, kind: Literal["frequencies"] = "frequencies", *, dark: bool = False, wording: Wording | None = None
+    ) -> Picture:
+        """All explanations in one picture: see :func:`nicecf.plots.frequencies`.
+
+        ``dark``: for a dark page. ``wording``: a :class:`nicecf.Wording` with names of features and classes.
+        """
+        from nicecf.views import plots
+
+        return plots.plot_many(self, kind, dark=dark, wording=wording)
+
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, *, title: str | None = None, wording: Wording | None = None
+    ) -> str:
+        """One HTML page for people that needs nothing else: what was asked, what changes, what it costs, every row.
+
+        Written to ``path`` if given, completely or not at all; raises FileError if that fails. It holds the rows
+        of at most 500 explanations, and opens without a network. ``wording``: names, units and classes.
+        """
+        from nicecf.views.report import report_html, write_report
+
+        text = report_html(self.batch, title=title, wording=wording)
+        if path is not None:
+            write_report(text, path)
+        return text
+
+    def to_records(self) -> list[Record]:
+        """A record of each for an audit, of values that JSON holds: what was asked, what was answered, and by whom.
+
+        The row and its counterfactual, the changes in their order, the decision and the probabilities before and after,
+        the donor, options, call, seed and versions, fingerprints of model and training data, and a digest of it all.
+        :func:`nicecf.replay` makes it again. The same explanation gives the same record.
+        """
+        return records_of(self.batch)
+
+    def pareto(self) -> Counterfactuals:
+        """All counterfactuals of each row that nothing beats in changes, distance and plausibility together.
+
+        Of the valid hybrids that ``search="thorough"`` looked at (more of them for ``n_counterfactuals`` above 1);
+        ordered by row, fewest changes first. Of several that are equal in all three, one. Its :attr:`rows` tells whose
+        each is, by the positions of ``explain``. All changes of one are made in one step.
+        """
+        if self.batch.front is None:
+            raise OptionError(
+                "pareto() needs the hybrids that only the thorough search looks at; use NICE(..., search='thorough')."
+            )
+        return Counterfactuals(self.batch.pareto(self.batch.front))
+
+    def __repr__(self) -> str:
+        """A summary and the first rows."""
+        from nicecf.views import listing
+
+        return listing.many_as_text(self.batch)
+
+    def _repr_html_(self) -> str:
+        from nicecf.views import notebook
+
+        return notebook.many_as_html(self.batch)
+
+
+def _objects(values: Iterable[object]) -> Objects:
+    """An array of any values: numpy would make a table of tuples."""
+    every = list(values)
+    objects = np.empty(len(every), dtype=object)
+    for at, value in enumerate(every):
+        objects[at] = value
+    return objects

@@ -1,0 +1,1 @@
+"""What may change, and what may be handed out."""

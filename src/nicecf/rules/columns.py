@@ -1,0 +1,109 @@
+"""What features and values of rules are in the columns of a table: positions and floats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from nicecf.exceptions import OptionError, did_you_mean, listed, plain
+from nicecf.rules.parameters import Feature
+from nicecf.support.types import Floats
+from nicecf.tables.cells import nearest_held
+from nicecf.tables.schema import MISSING_CATEGORY, Column, Schema
+
+# The code of a value that no cell has.
+NOTHING = -2.0
+_FLOAT64 = np.dtype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class RuledRows:
+    """Rows that rules are read for, with the columns of their table.
+
+    ``trained`` is the schema of the training table: it knows which values a donor can have. ``index`` are the labels of
+    the rows, where they are known. ``is_checked``: the rules were read before, so that a value that no counterfactual
+    could have is not a mistake, but one that other rows have.
+    """
+
+    schema: Schema
+    rows: Floats
+    trained: Schema
+    index: pd.Index[Any] | None = None
+    is_checked: bool = False
+
+    def position(self, feature: Feature, option: str) -> int:
+        """Where the feature stands; OptionError, with the name of the parameter, if it is not a column."""
+        return self.schema.position(feature, option)
+
+    def check_numeric(self, feature: Feature, option: str) -> None:
+        """OptionError for a categorical feature."""
+        if self.schema.columns[self.position(feature, option)].is_categorical:
+            raise OptionError(f"{option} names {feature!r}, which is categorical; use allowed for its values.")
+
+    def own_value(self, value: Any, j: int, option: str) -> float:
+        """A value that a row may have. Of a guarded column nobody is told whether any training row has it."""
+        code = encoded(value, self.trained, j, option)
+        if code is None and self.trained.columns[j].common is None:
+            self._refuse(value, j, option)
+        return NOTHING if code is None else code
+
+    def new_value(self, value: Any, j: int, option: str) -> float:
+        """A value that a row may change to: one that counterfactuals may have, else OptionError."""
+        code, column = encoded(value, self.trained, j, option), self.trained.columns[j]
+        common = column.common if column.is_categorical and value is not None else None
+        is_kept_back = common is not None and code not in common
+        if (code is None or is_kept_back) and not self.is_checked:
+            self._refuse(value, j, option)
+        return NOTHING if code is None else code
+
+    def _refuse(self, value: Any, j: int, option: str) -> NoReturn:
+        column = self.trained.columns[j]
+        levels = column.told_levels
+        who = "no training row has" if column.common is None else "too few training rows have (min_count), or none"
+        known = f"Its values are {listed(levels)}." if levels else "None of its values may be used."
+        raise OptionError(
+            f"{option} has {value!r} for {column.name!r}, a value that {who}: no counterfactual could have it. "
+            f"{known}{did_you_mean(value, levels)}"
+        )
+
+
+def encoded(value: Any, schema: Schema, j: int, option: str) -> float | None:
+    """A value of column ``j`` as the float that stands for it; None for a category that is not known."""
+    column = schema.columns[j]
+    if value is None:
+        return MISSING_CATEGORY if column.is_categorical else float("nan")
+    if not column.is_categorical:
+        try:
+            return float(held(np.array(float(value)), float_dtype(schema, j)))
+        except (TypeError, ValueError):
+            raise OptionError(f"{option} has {value!r} for {column.name!r}, which is numeric.") from None
+    code = code_of(value, column)
+    return None if code is None else float(code)
+
+
+def code_of(value: Any, column: Column) -> int | None:
+    """The code of a category; a sheet or a file may have text where the table has numbers or booleans."""
+    known = column.code(value)
+    if known is not None:
+        return known
+    alike = [
+        code
+        for code, level in enumerate(column.levels)
+        if level == value or (not isinstance(level, str) and str(plain(level)).lower() == str(value).lower())
+    ]
+    return alike[0] if len(alike) == 1 else None
+
+
+def float_dtype(schema: Schema, j: int) -> np.dtype[Any]:
+    """The dtype of floats in which the numbers of a column are held; that of all encoded values for other columns."""
+    column = schema.columns[j]
+    dtype = _FLOAT64 if column.is_categorical else schema.container.number_dtype(column.prototype)
+    return dtype if dtype.kind == "f" and dtype.itemsize < _FLOAT64.itemsize else _FLOAT64
+
+
+def held(values: Floats, dtype: np.dtype[Any]) -> Floats:
+    """Numbers of a rule as a column of this dtype holds them; those that are too large for it as they are."""
+    return np.where(np.abs(values) <= np.finfo(dtype).max, nearest_held(values, dtype), values)

@@ -1,0 +1,153 @@
+"""What may change: rules as people write them, by the names of features. What they mean: `kinds`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nicecf.exceptions import OptionError, listed
+from nicecf.rules import sheets
+from nicecf.rules.kinds import KINDS
+from nicecf.rules.parameters import Feature, check_known
+from nicecf.support import toml_files as tomlfiles
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Constraints:
+    """Rules that every counterfactual keeps. They speak of changes: what a row has may always stay as it is.
+
+    Parameters
+    ----------
+    immutable
+        Features that never change.
+    increasing, decreasing
+        Features that change in one direction only. Of a categorical feature, a dict names the order:
+        ``{"education": ["school", "college", "university"]}``.
+    ranges
+        ``{feature: (low, high)}``: where a changed value must lie, both bounds included; None for no bound. A bound
+        may be a number for all rows, or an array or Series with one for each row (NaN: none).
+    allowed
+        ``{feature: [values]}``: what a feature may change to. None among them allows it to become missing.
+    max_changes
+        How many features may change at most.
+    forbid
+        ``{feature: [(before, after), ...]}``: changes that are not possible.
+    step
+        ``{feature: step}``: a feature changes by whole steps only.
+    groups
+        Lists of features whose values belong together: a counterfactual has all of them from the row, or all from the
+        same training row.
+
+    Examples
+    --------
+    >>> rules = Constraints(immutable=["sex"], increasing=["age"], ranges={"hours": (None, 60)}, max_changes=3)
+    >>> rules
+    Constraints(immutable=['sex'], increasing=['age'], ranges={'hours': {'high': 60}}, max_changes=3)
+    >>> (rules & Constraints(immutable=["age"], max_changes=2)).to_dict()
+    {'immutable': ['sex', 'age'], 'ranges': {'hours': {'high': 60}}, 'max_changes': 2}
+    """
+
+    immutable: Sequence[Feature] = ()
+    increasing: Sequence[Feature] | Mapping[Feature, Any] = ()
+    decreasing: Sequence[Feature] | Mapping[Feature, Any] = ()
+    ranges: Mapping[Feature, Any] = field(default_factory=dict)
+    allowed: Mapping[Feature, Iterable[Any]] = field(default_factory=dict)
+    max_changes: int | None = None
+    forbid: Mapping[Feature, Iterable[Any]] = field(default_factory=dict)
+    step: Mapping[Feature, float] = field(default_factory=dict)
+    groups: Sequence[Sequence[Feature]] = ()
+
+    def __post_init__(self) -> None:
+        """Check all that can be checked without a table, and keep what was given in one form, as copies."""
+        for kind in KINDS:
+            object.__setattr__(self, kind.name, kind.read(getattr(self, kind.name)))
+        for kind in KINDS:
+            kind.check(self)
+
+    @property
+    def is_per_row(self) -> bool:
+        """Whether some bound differs from row to row."""
+        return any(kind.is_per_row(getattr(self, kind.name)) for kind in KINDS)
+
+    def __bool__(self) -> bool:
+        """Whether there is any rule."""
+        return bool(self.to_dict())
+
+    def __and__(self, other: Constraints) -> Constraints:
+        """Rules that keep both: the stricter one wherever they meet."""
+        if not isinstance(other, Constraints):
+            return NotImplemented
+        fixed = dict.fromkeys(one for kind in KINDS for one in kind.fixed(self, other))
+        return Constraints(
+            **{
+                kind.name: kind.merge(getattr(self, kind.name), getattr(other, kind.name), list(fixed))
+                for kind in KINDS
+            }
+        )
+
+    def for_row(self, row: int) -> Constraints:
+        """The rules of one row, with its own bounds."""
+        if not self.is_per_row:
+            return self
+        return replace(self, **{kind.name: kind.for_row(getattr(self, kind.name), row) for kind in KINDS})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rules that are set, as lists, dicts, strings and numbers: ``Constraints(**rules.to_dict())``."""
+        kind_of = {kind.name: kind for kind in KINDS}
+        plain_forms = {one.name: kind_of[one.name].to_plain(getattr(self, one.name)) for one in fields(self)}
+        return {name: value for name, value in plain_forms.items() if value not in ({}, [], None)}
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Constraints:
+        """Read rules from a TOML file, whose keys are the parameters of this class.
+
+        Such as::
+
+            immutable = ["sex"]
+            increasing = ["age"]
+            max_changes = 3
+            groups = [["education", "education-num"]]
+
+            [ranges]
+            hours-per-week = {low = 20, high = 60}
+
+            [forbid]
+            education = [["Masters", "Bachelors"]]
+
+        Raises FileError if the file cannot be read, OptionError if it contains no rules, or wrong ones.
+        """
+        read = tomlfiles.read(path)
+        known = [one.name for one in fields(cls)]
+        check_known(f"{path} has the key", read, known)
+        if not read:
+            raise OptionError(f"{path} contains no rules; its keys may be {listed(known, limit=20)}.")
+        try:
+            return cls(**read)
+        except OptionError as error:
+            raise OptionError(f"{path}: {error}") from error
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, *, max_changes: int | None = None) -> Constraints:
+        """Read rules from a table with one line for each feature, such as a sheet; empty cells mean no rule.
+
+        Its columns: ``feature``, and any of ``immutable`` (true), ``direction`` (increasing or decreasing), ``order``
+        (of the values of a categorical feature that has a direction), ``low``, ``high``, ``allowed``, ``forbid``
+        (before > after), ``step`` and ``group`` (features with the same word belong together). Several values in a
+        cell are separated by ``|``, or are a list.
+
+        >>> sheet = pd.DataFrame({"feature": ["sex", "age"], "immutable": ["yes", ""], "direction": ["", "increasing"]})
+        >>> Constraints.from_frame(sheet)
+        Constraints(immutable=['sex'], increasing=['age'])
+        """
+        rules = cls(**{**sheets.parameters(frame), "max_changes": max_changes})
+        if not rules:
+            raise OptionError("the frame contains no rules; at least one feature must have one.")
+        return rules
+
+    def __repr__(self) -> str:
+        """What would make it again."""
+        return f"Constraints({', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"

@@ -1,0 +1,72 @@
+"""``immutable=["sex"]``: features that never change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nicecf.exceptions import OptionError, plain
+from nicecf.rules.columns import RuledRows
+from nicecf.rules.kinds.kind import Candidate, Kind, Relaxed
+from nicecf.rules.parameters import Feature, Line, features
+from nicecf.rules.row_rules import Meaning
+from nicecf.support.phrases import Features, Statement
+
+if TYPE_CHECKING:
+    from nicecf.rules.constraints import Constraints
+
+_IS_TRUE = {"true": True, "yes": True, "x": True, "1": True, "false": False, "no": False, "0": False}
+
+
+class Immutable(Kind[tuple[Feature, ...]]):
+    """Features that never change."""
+
+    name = "immutable"
+    columns = ("immutable",)
+
+    def read(self, given: Any) -> tuple[Feature, ...]:
+        return features(self.name, given)
+
+    def to_plain(self, rule: tuple[Feature, ...]) -> list[Feature]:
+        return list(rule)
+
+    def from_sheet(self, lines: Sequence[Line]) -> list[Feature]:
+        return [line["feature"] for line in lines if _is_true(line)]
+
+    def merge(
+        self, mine: tuple[Feature, ...], theirs: tuple[Feature, ...], fixed: Sequence[Feature]
+    ) -> tuple[Feature, ...]:
+        return tuple(fixed)
+
+    def fixed(self, mine: Constraints, theirs: Constraints) -> Iterable[Feature]:
+        return [*mine.immutable, *theirs.immutable]
+
+    def abouts(self, rule: tuple[Feature, ...]) -> Iterable[Feature]:
+        return rule
+
+    def without(self, rule: tuple[Feature, ...], about: Any) -> tuple[Feature, ...]:
+        return tuple(feature for feature in rule if feature != about)
+
+    def meaning(self, rule: tuple[Feature, ...], rows: RuledRows) -> Meaning:
+        return Meaning(fixed=tuple(rows.position(feature, self.name) for feature in rule))
+
+    def words(self, rules: Constraints, about: Any) -> Statement:
+        return Statement("rule.immutable", {"feature": Features((about,))})
+
+    def relax(self, rules: Constraints, about: Any, found: Candidate) -> Relaxed:
+        """A number may change in the direction of the candidate, a category to its value."""
+        changes: dict[str, Any] = {self.name: self.without(tuple(rules.immutable), about)}
+        direction = found.direction(about)
+        if direction is None:
+            _, after, _ = found.change(about)
+            return found.allowed(about), {**changes, "allowed": {**rules.allowed, about: [after]}}
+        one_way = {**getattr(rules, direction), about: None}
+        return Statement(f"relaxation.{direction}", {"feature": Features((about,))}), {**changes, direction: one_way}
+
+
+def _is_true(line: Line) -> bool:
+    given = line.get("immutable", False)
+    is_true = _IS_TRUE.get(str(plain(given)).strip().lower().removesuffix(".0"))
+    if is_true is None:
+        raise OptionError(f"immutable is {given!r} for {line['feature']!r}; write true or false.")
+    return is_true

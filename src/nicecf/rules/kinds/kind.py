@@ -1,0 +1,190 @@
+"""What a kind of rule has to say: how it is read and merged, what it means for rows, its words, how it is relaxed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+from nicecf.exceptions import OptionError, listed
+from nicecf.rules.columns import RuledRows
+from nicecf.rules.parameters import Feature, Line, by_feature
+from nicecf.rules.row_rules import Condition, Meaning
+from nicecf.support.phrases import Features, Statement, Value
+
+if TYPE_CHECKING:
+    from nicecf.rules.constraints import Constraints
+
+Rule = TypeVar("Rule")
+One = TypeVar("One")
+# What to allow instead of a rule, and the parameters of Constraints that must change for it; None if none does.
+Relaxed: TypeAlias = tuple[Statement, dict[str, Any] | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """What a row would get without some rule.
+
+    ``change`` gives the values of row and donor for a feature, None if missing, and whether it is numeric.
+    ``is_change`` tells whether these are what a pair (before, after) of a rule means. ``probability`` is what the
+    least convinced model gives the class.
+    """
+
+    change: Callable[[Feature], tuple[Any, Any, bool]]
+    is_change: Callable[[Feature, tuple[Any, Any]], bool]
+    probability: float
+    n_changes: int
+    distance: float
+
+    def direction(self, feature: Feature) -> str | None:
+        """``increasing`` or ``decreasing``; None for a category, and from or to a missing value."""
+        before, after, is_numeric = self.change(feature)
+        if not is_numeric or before is None or after is None:
+            return None
+        return "increasing" if after > before else "decreasing"
+
+    def allowed(self, feature: Feature) -> Statement:
+        """In words, to allow exactly this change of a feature."""
+        before, after, _ = self.change(feature)
+        return Statement(
+            "relaxation.change", {"feature": Features((feature,)), "before": Value(before), "after": Value(after)}
+        )
+
+
+class Kind(ABC, Generic[Rule]):
+    """One kind of rule: all there is to know of it.
+
+    ``name`` is its parameter of Constraints, and that of its phrase in every language, ``rule.<name>``. ``columns`` are
+    those that it reads of a sheet. A ``rule`` is what the parameter holds once it is read. ``about`` is what a part of
+    it is about that can be left out by itself: a feature, or a group of them.
+    """
+
+    name: str
+    columns: tuple[str, ...] = ()
+
+    @abstractmethod
+    def read(self, given: Any) -> Rule:
+        """What was given, checked and in one form, as a copy; OptionError if it makes no sense.
+
+        What was read can be read again, and so can what ``to_plain`` and ``from_sheet`` return.
+        """
+
+    @abstractmethod
+    def to_plain(self, rule: Rule) -> Any:
+        """The rule as lists, dicts, strings and numbers; empty or None where nothing is ruled."""
+
+    @abstractmethod
+    def from_sheet(self, lines: Sequence[Line]) -> Any:
+        """What the lines of a sheet, one for each feature, give as the parameter."""
+
+    @abstractmethod
+    def merge(self, mine: Rule, theirs: Rule, fixed: Sequence[Feature]) -> Rule:
+        """What keeps both rules; OptionError if nothing does. ``fixed``: features that can no longer change at all."""
+
+    @abstractmethod
+    def abouts(self, rule: Rule) -> Iterable[Any]:
+        """What each part of the rule is about that can be left out by itself."""
+
+    @abstractmethod
+    def without(self, rule: Rule, about: Any) -> Rule:
+        """The rule with one part left out."""
+
+    @abstractmethod
+    def meaning(self, rule: Rule, rows: RuledRows) -> Meaning:
+        """What the rule means for rows; OptionError if it does not fit their table."""
+
+    @abstractmethod
+    def words(self, rules: Constraints, about: Any) -> Statement:
+        """One part of this kind of rule, among all rules of a row."""
+
+    @abstractmethod
+    def relax(self, rules: Constraints, about: Any, found: Candidate) -> Relaxed:
+        """The least that must be relaxed of one part of all rules of a row for it to get the candidate."""
+
+    def check(self, rules: Constraints) -> None:
+        """OptionError where a rule contradicts those of other kinds."""
+
+    def fixed(self, mine: Constraints, theirs: Constraints) -> Iterable[Feature]:
+        """Features that cannot change at all under both sets of rules, by this kind of rule."""
+        return ()
+
+    def is_per_row(self, rule: Rule) -> bool:
+        """Whether the rule differs from row to row."""
+        return False
+
+    def for_row(self, rule: Rule, row: int) -> Rule:
+        """The rule of one row."""
+        return rule
+
+
+class PerFeature(Kind[dict[Feature, One]]):
+    """A kind of rule that says of single features how they may change: a dict by feature."""
+
+    @abstractmethod
+    def read_one(self, feature: Feature, given: Any) -> One:
+        """What is said of a feature, checked and in one form; OptionError if it makes no sense."""
+
+    def plain_one(self, one: One) -> Any:
+        """What is said of a feature, as lists, dicts, strings and numbers."""
+        return one
+
+    @abstractmethod
+    def from_line(self, line: Line) -> Any:
+        """What the line of a feature in a sheet says; None if nothing."""
+
+    @abstractmethod
+    def merge_one(self, feature: Feature, mine: One, theirs: One) -> One:
+        """What keeps both; OptionError if nothing does."""
+
+    @abstractmethod
+    def condition(self, feature: Feature, one: One, rows: RuledRows) -> Condition:
+        """When rows may take a new value; OptionError if the rule does not fit their table."""
+
+    @abstractmethod
+    def words_of(self, feature: Feature, one: One) -> Statement:
+        """The rule of a feature."""
+
+    def relax(self, rules: Constraints, about: Any, found: Candidate) -> Relaxed:
+        return found.allowed(about), {self.name: self.without(getattr(rules, self.name), about)}
+
+    def read(self, given: Any) -> dict[Feature, One]:
+        return {feature: self.read_one(feature, one) for feature, one in by_feature(self.name, given).items()}
+
+    def to_plain(self, rule: dict[Feature, One]) -> Any:
+        return {feature: self.plain_one(one) for feature, one in rule.items()}
+
+    def from_sheet(self, lines: Sequence[Line]) -> dict[Feature, Any]:
+        said = {line["feature"]: self.from_line(line) for line in lines}
+        return {feature: one for feature, one in said.items() if one is not None}
+
+    def merge(
+        self, mine: dict[Feature, One], theirs: dict[Feature, One], fixed: Sequence[Feature]
+    ) -> dict[Feature, One]:
+        both = {
+            feature: self.merge_one(feature, one, theirs[feature]) for feature, one in mine.items() if feature in theirs
+        }
+        return {feature: one for feature, one in {**mine, **theirs, **both}.items() if feature not in fixed}
+
+    def check(self, rules: Constraints) -> None:
+        twice = [one for one in rules.immutable if one in getattr(rules, self.name)]
+        if twice:
+            raise OptionError(
+                f"{listed(twice)} is immutable, so it cannot be in {self.name} as well. Take it out of one of them."
+            )
+
+    def abouts(self, rule: dict[Feature, One]) -> Iterable[Feature]:
+        return rule
+
+    def without(self, rule: dict[Feature, One], about: Any) -> dict[Feature, One]:
+        return {feature: one for feature, one in rule.items() if feature != about}
+
+    def meaning(self, rule: dict[Feature, One], rows: RuledRows) -> Meaning:
+        return Meaning(
+            conditions=tuple(
+                (rows.position(feature, self.name), self.condition(feature, one, rows)) for feature, one in rule.items()
+            )
+        )
+
+    def words(self, rules: Constraints, about: Any) -> Statement:
+        return self.words_of(about, getattr(rules, self.name)[about])

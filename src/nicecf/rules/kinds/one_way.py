@@ -1,0 +1,152 @@
+"""``increasing=["age"]``, ``decreasing=[...]``: features that change in one direction, of categories by an order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from nicecf.exceptions import OptionError, listed
+from nicecf.rules.columns import RuledRows, code_of
+from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
+from nicecf.rules.kinds.ranges import Within
+from nicecf.rules.parameters import Feature, Line, features, in_cell, is_list, value_of
+from nicecf.rules.row_rules import Condition
+from nicecf.support.phrases import Features, Statement
+from nicecf.support.types import Bools, Floats, Ints
+from nicecf.tables.schema import Column
+
+if TYPE_CHECKING:
+    from nicecf.rules.constraints import Constraints
+
+# The values of a categorical feature from low to high; None where its numbers, or its dtype, have an order.
+Order: TypeAlias = tuple[Any, ...] | None
+
+
+class OneWay(PerFeature[Order]):
+    """Features that change in one direction only."""
+
+    columns = ("direction", "order")
+
+    def __init__(self, name: Literal["increasing", "decreasing"]) -> None:
+        self.name = name
+        self._opposite = "decreasing" if name == "increasing" else "increasing"
+
+    def read(self, given: Any) -> dict[Feature, Order]:
+        return super().read(given if isinstance(given, Mapping) else dict.fromkeys(features(self.name, given)))
+
+    def read_one(self, feature: Feature, given: Any) -> Order:
+        if given is None or given is True:
+            return None
+        if not is_list(given):
+            raise OptionError(
+                f"{self.name} has {given!r} for {feature!r}; pass the values from low to high, as a list."
+            )
+        values = tuple(value_of(self.name, feature, value) for value in given)
+        if len(values) < 2 or len(set(values)) < len(values):
+            raise OptionError(
+                f"{self.name} has the order {list(values)!r} for {feature!r}; it needs at least two values, each of "
+                "them once."
+            )
+        return values
+
+    def to_plain(self, rule: dict[Feature, Order]) -> Any:
+        return list(rule) if all(order is None for order in rule.values()) else super().to_plain(rule)
+
+    def plain_one(self, one: Order) -> Any:
+        return True if one is None else list(one)
+
+    def from_line(self, line: Line) -> Any:
+        feature, direction = line["feature"], line.get("direction")
+        if direction not in ("increasing", "decreasing", None):
+            raise OptionError(f"direction is {direction!r} for {feature!r}; write 'increasing' or 'decreasing'.")
+        if direction is None and "order" in line:
+            raise OptionError(f"{feature!r} has an order but no direction; write 'increasing' or 'decreasing'.")
+        if direction != self.name:
+            return None
+        return in_cell(line["order"]) if "order" in line else True
+
+    def merge_one(self, feature: Feature, mine: Order, theirs: Order) -> Order:
+        if mine is not None and theirs is not None and mine != theirs:
+            raise OptionError(f"{feature!r} has two orders, {list(mine)!r} and {list(theirs)!r}. Give one.")
+        return theirs if mine is None else mine
+
+    def check(self, rules: Constraints) -> None:
+        both = [one for one in rules.increasing if one in rules.decreasing]
+        if both:
+            raise OptionError(
+                f"{listed(both)} is in increasing and in decreasing. Name it in one of them; if it may not change at "
+                "all, make it immutable."
+            )
+        super().check(rules)
+
+    def fixed(self, mine: Constraints, theirs: Constraints) -> Iterable[Feature]:
+        opposite = getattr(theirs, self._opposite)
+        return [one for one in getattr(mine, self.name) if one in opposite]
+
+    def condition(self, feature: Feature, one: Order, rows: RuledRows) -> Condition:
+        j = rows.position(feature, self.name)
+        column, own = rows.schema.columns[j], rows.rows[:, j]
+        if column.is_categorical:
+            ranks = self._ranks(feature, one, column, rows.trained.columns[j])
+            return Ranked(ranks, self._from(ranks[own.astype(np.intp)]))
+        if one is not None:
+            raise OptionError(
+                f"{self.name} gives an order for {feature!r}, which is numeric: its numbers are in order already."
+            )
+        return self._from(own)
+
+    def _from(self, own: Floats) -> Within:
+        anything = np.full(len(own), np.inf)
+        return Within(own, anything) if self.name == "increasing" else Within(-anything, own)
+
+    def _ranks(self, feature: Feature, order: Order, column: Column, trained: Column) -> Floats:
+        """The rank of each code; the last one, of a missing value, and those of values without a rank are NaN."""
+        if order is None and getattr(column.prototype.dtype, "ordered", False):
+            order = tuple(column.prototype.dtype.categories)
+        if order is None:
+            raise OptionError(
+                f"{self.name} names {feature!r}, which is categorical and has no order. Give one: "
+                f"{self.name}={{{feature!r}: [{listed(column.told_levels, limit=3)}, ...]}}, from low to high."
+            )
+        codes = [code_of(value, column) for value in order]
+        # What too few training rows hold is not handed out, and not told: it needs no place in the order.
+        left_out = [level for level in trained.told_levels if column.code(level) not in codes]
+        if left_out:
+            raise OptionError(
+                f"{self.name} gives an order of {feature!r} that leaves out {listed(left_out)}. Name all its values."
+            )
+        ranks = np.full(len(column.levels) + 1, np.nan)
+        for rank, code in enumerate(codes):
+            if code is not None:  # an order may name values that no row has
+                ranks[code] = rank
+        return ranks
+
+    def words_of(self, feature: Feature, one: Order) -> Statement:
+        return Statement(f"rule.{self.name}", {"feature": Features((feature,))})
+
+    def relax(self, rules: Constraints, about: Any, found: Candidate) -> Relaxed:
+        instead, changes = super().relax(rules, about, found)
+        if found.direction(about) is not None:
+            instead = Statement(f"relaxation.{self._opposite}", {"feature": Features((about,))})
+        return instead, changes
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Between bounds that are ranks; ``ranks`` are those of all codes, NaN for what has none: it is not allowed."""
+
+    ranks: Floats
+    within: Within
+
+    @property
+    def is_interval(self) -> bool:
+        return False
+
+    def allows(self, lines: Ints, row: Floats, new: Floats) -> Bools:
+        return self.within.allows(lines, row, self.ranks[new.astype(np.intp)])
+
+    def take(self, lines: Ints) -> Ranked:
+        return Ranked(self.ranks, self.within.take(lines))

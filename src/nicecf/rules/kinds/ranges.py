@@ -1,0 +1,196 @@
+"""``ranges={"hours": (20, None)}``: where a changed value must lie, for all rows or for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from nicecf.exceptions import OptionError, plain
+from nicecf.rules.columns import RuledRows, float_dtype, held
+from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
+from nicecf.rules.parameters import Feature, Line, check_known, is_missing, is_pair
+from nicecf.support.phrases import Features, Statement, Value
+from nicecf.support.types import Bools, Floats, Ints, is_number
+
+if TYPE_CHECKING:
+    from nicecf.rules.constraints import Constraints
+
+# One bound for all rows, one for each row, or none.
+Bound: TypeAlias = Any
+Pair: TypeAlias = tuple[Bound, Bound]
+
+# Larger numbers are none that a table could hold.
+_LARGEST = 1e300
+
+
+class Ranges(PerFeature[Pair]):
+    """Where a changed value must lie, both bounds included."""
+
+    name = "ranges"
+    columns = ("low", "high")
+
+    def read_one(self, feature: Feature, given: Any) -> Pair:
+        if isinstance(given, Mapping):
+            check_known(f"the range of {feature!r} has", given, ("low", "high"))
+            given = (given.get("low"), given.get("high"))
+        if not is_pair(given):
+            raise OptionError(f"the range of {feature!r} must be (low, high), with None for no bound, got {given!r}.")
+        low, high = _bound(feature, given[0], none=-np.inf), _bound(feature, given[1], none=np.inf)
+        _check_not_empty(feature, low, high)
+        return low, high
+
+    def plain_one(self, one: Pair) -> Any:
+        named = zip(("low", "high"), one, strict=True)
+        return {name: _plain_bound(bound) for name, bound in named if bound is not None}
+
+    def from_line(self, line: Line) -> Any:
+        return (line.get("low"), line.get("high")) if "low" in line or "high" in line else None
+
+    def merge_one(self, feature: Feature, mine: Pair, theirs: Pair) -> Pair:
+        lows, highs = ([bound for bound in both if bound is not None] for both in zip(mine, theirs, strict=True))
+        low = lows[0] if len(lows) == 1 else np.fmax(*_comparable(lows)) if lows else None
+        high = highs[0] if len(highs) == 1 else np.fmin(*_comparable(highs)) if highs else None
+        return low, high
+
+    def is_per_row(self, rule: dict[Feature, Pair]) -> bool:
+        return any(np.ndim(bound) for pair in rule.values() for bound in pair)
+
+    def for_row(self, rule: dict[Feature, Pair], row: int) -> dict[Feature, Pair]:
+        of_row = {feature: (_bound_of(low, row), _bound_of(high, row)) for feature, (low, high) in rule.items()}
+        return {feature: pair for feature, pair in of_row.items() if pair != (None, None)}
+
+    def condition(self, feature: Feature, one: Pair, rows: RuledRows) -> Within:
+        rows.check_numeric(feature, self.name)
+        dtype = float_dtype(rows.trained, rows.position(feature, self.name))
+        low, high = (_of_rows(feature, bound, none, rows) for bound, none in zip(one, (-np.inf, np.inf), strict=True))
+        return Within(held(low, dtype), held(high, dtype))
+
+    def words_of(self, feature: Feature, one: Pair) -> Statement:
+        low, high = one
+        who, least, most = Features((feature,)), Value(low), Value(high)
+        if low is None:
+            return Statement("rule.ranges_high", {"feature": who, "high": most})
+        if high is None:
+            return Statement("rule.ranges_low", {"feature": who, "low": least})
+        return Statement("rule.ranges", {"feature": who, "low": least, "high": most})
+
+    def relax(self, rules: Constraints, about: Any, found: Candidate) -> Relaxed:
+        """The range becomes as wide as the candidate needs."""
+        if found.direction(about) is None:
+            return super().relax(rules, about, found)
+        low, high = rules.ranges[about]
+        _, after, _ = found.change(about)
+        wider = (None if low is None else min(low, after), None if high is None else max(high, after))
+        instead = Statement("relaxation.ranges", {"feature": Features((about,)), "after": Value(after)})
+        return instead, {self.name: {**rules.ranges, about: wider}}
+
+
+@dataclass(frozen=True, eq=False)
+class Within:
+    """Between bounds, one pair for each row. NaN is in no range."""
+
+    low: Floats
+    high: Floats
+
+    @property
+    def is_interval(self) -> bool:
+        return True
+
+    def allows(self, lines: Ints, row: Floats, new: Floats) -> Bools:
+        shape = (len(lines),) + (1,) * (row.ndim - 1)
+        low, high = self.low[lines].reshape(shape), self.high[lines].reshape(shape)
+        # Without any bound there is no rule for a row: then a value may become missing too.
+        return ((new >= low) & (new <= high)) | (np.isneginf(low) & np.isposinf(high))
+
+    def take(self, lines: Ints) -> Within:
+        return Within(self.low[lines], self.high[lines])
+
+
+def _bound(feature: Feature, given: Any, *, none: float) -> Bound:
+    """A bound as a number or an array; None where there is none, as ``none`` says."""
+    if given is None:
+        return None
+    if is_number(given):
+        if given != given:
+            raise OptionError(f"the range of {feature!r} has a bound that is missing (NaN); use None for no bound.")
+        if abs(given) > _LARGEST:
+            return None if (given > 0) == (none > 0) else -none
+        return plain(given)
+    has_numbers = isinstance(given, (Sequence, np.ndarray)) or hasattr(given, "to_numpy")
+    if isinstance(given, (str, bytes)) or not has_numbers:
+        _refuse(feature, given)
+    try:
+        array = np.array([np.nan if is_missing(value) else value for value in given], dtype=np.float64)
+    except (TypeError, ValueError):
+        _refuse(feature, given)
+    # A Series keeps its index: that it is the index of the rows is checked once they are known.
+    return pd.Series(array, index=given.index) if isinstance(given, pd.Series) else array
+
+
+def _refuse(feature: Feature, given: Any) -> NoReturn:
+    raise OptionError(
+        f"the range of {feature!r} has a bound that is not a number: {str(given)[:60]!r}. Pass a number, None for no "
+        "bound, or one number per row. For categories, use allowed."
+    )
+
+
+def _check_not_empty(feature: Feature, low: Bound, high: Bound) -> None:
+    if low is None and high is None:
+        raise OptionError(f"the range of {feature!r} has no bounds, so it says nothing. Leave it out.")
+    if np.ndim(low) and np.ndim(high) and len(low) != len(high):
+        raise OptionError(
+            f"the range of {feature!r} has {len(low)} low bounds and {len(high)} high bounds; pass as many of both."
+        )
+    if any(is_number(bound) and bound == nothing for bound, nothing in ((low, np.inf), (high, -np.inf))):
+        raise OptionError(f"the range of {feature!r} is empty. A feature that may not change at all is immutable.")
+    if low is not None and high is not None and np.any(np.asarray(low) > np.asarray(high)):
+        lows, highs = np.broadcast_arrays(np.atleast_1d(low), np.atleast_1d(high))
+        row = int(np.argmax(lows > highs))
+        where = f" (row {row})" if np.ndim(low) or np.ndim(high) else ""
+        raise OptionError(
+            f"the range of {feature!r} is empty: its low bound {plain(lows[row])} is above its high bound "
+            f"{plain(highs[row])}{where}. Swap the bounds; a feature that may not change at all is immutable."
+        )
+
+
+def _plain_bound(bound: Bound) -> Any:
+    return bound.tolist() if hasattr(bound, "tolist") else bound
+
+
+def _bound_of(bound: Bound, row: int) -> Bound:
+    own = np.asarray(bound)[row] if np.ndim(bound) else bound
+    return None if own is None or not np.isfinite(own) else plain(own)
+
+
+def _comparable(bounds: list[Bound]) -> list[Bound]:
+    """Bounds that can be compared row by row, not by their labels."""
+    if sum(np.ndim(bound) for bound in bounds) > 1:
+        if len({len(bound) for bound in bounds}) > 1:
+            raise OptionError("two rules have bounds for different numbers of rows.")
+        return [np.asarray(bound) for bound in bounds]
+    return bounds
+
+
+def _of_rows(feature: Feature, bound: Bound, none: float, rows: RuledRows) -> Floats:
+    """The bound of each row; ``none`` where it has none."""
+    n_rows = len(rows.rows)
+    if bound is None or np.ndim(bound) == 0:
+        return np.full(n_rows, none if bound is None else float(bound))
+    if len(bound) != n_rows:
+        raise OptionError(
+            f"the range of {feature!r} has bounds for {len(bound)} rows, but {n_rows} are to be explained. Pass one "
+            "bound for each row, or a number for all."
+        )
+    if isinstance(bound, pd.Series) and rows.index is not None and not bound.index.equals(rows.index):
+        raise OptionError(
+            f"the range of {feature!r} has bounds whose index is not that of the rows. Put them in the order of the "
+            "rows: bounds.loc[X.index]; or pass bounds.to_numpy() if they are."
+        )
+    bounds = np.asarray(bound, dtype=np.float64)
+    if bounds.ndim != 1:
+        raise OptionError(f"the range of {feature!r} has bounds of shape {bounds.shape}; pass one number for each row.")
+    return np.where(np.isnan(bounds), none, bounds)

@@ -1,0 +1,91 @@
+"""The rows of a call by the rules that they are under: those of the explainer, and on top those of the call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nicecf.exceptions import OptionError
+from nicecf.rules.constraints import Constraints
+from nicecf.rules.reading import rules_of
+from nicecf.rules.row_rules import Rules
+from nicecf.support.types import Bools, Floats, Ints
+from nicecf.tables.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows that share their rules: their positions, and the rules for them as constraints and as read for the rows."""
+
+    lines: Ints
+    constraints: Constraints
+    rules: Rules | None
+
+
+def parts_of(
+    own: Constraints, of_call: Any, schema: Schema, rows: Floats, *, trained: Schema, index: pd.Index[Any]
+) -> list[Part]:
+    """The rows by the rules that they are under: those of the explainer and, on top, those of the call.
+
+    ``of_call``: constraints, a list with one for each row, or None.
+    """
+    if of_call is None or isinstance(of_call, Constraints):
+        of_rows = [(np.arange(len(rows)), of_call)]
+    else:
+        of_rows = _by_constraints(of_call, len(rows))
+    parts = []
+    for lines, one in of_rows:
+        both = own if one is None else own & one
+        is_ruled = bool(both) or any(column.common is not None for column in trained.columns)
+        rules = rules_of(both, schema, rows[lines], trained=trained, index=index[lines]) if is_ruled else None
+        parts.append(Part(lines, both, rules))
+    return parts
+
+
+def keep_rules(parts: list[Part], lines: Ints, values: Floats) -> Bools:
+    """Whether values for rows of a call keep their rules, but for those of groups: they are about the training row."""
+    kept = np.ones(len(lines), dtype=bool)
+    for part in parts:
+        if part.rules is not None:
+            mine = np.flatnonzero(np.isin(lines, part.lines))
+            own = np.searchsorted(part.lines, lines[mine])
+            kept[mine] = replace(part.rules, groups=()).are_kept(own, values[mine], values[mine])
+    return kept
+
+
+def rules_at(parts: list[tuple[Ints, Constraints]], line: int) -> dict[str, Any]:
+    """The rules of one row."""
+    for lines, constraints in parts:
+        own = np.flatnonzero(lines == line)
+        if len(own):
+            return constraints.for_row(int(own[0])).to_dict()
+    return {}
+
+
+def _by_constraints(constraints: Any, n_rows: int) -> list[tuple[Ints, Constraints | None]]:
+    """The rows that each of the constraints is for, given one for each row."""
+    if isinstance(constraints, (str, bytes, dict)) or not isinstance(constraints, (Sequence, np.ndarray)):
+        raise OptionError(
+            f"constraints must be nicecf.Constraints, or a list with one (or None) for each row, got "
+            f"{type(constraints).__name__}."
+        )
+    if len(constraints) != n_rows:
+        raise OptionError(f"constraints has {len(constraints)} entries, one for each row, but X has {n_rows} rows.")
+    lines: dict[str, list[int]] = {}
+    first: dict[str, Constraints | None] = {}
+    for line, one in enumerate(constraints):
+        if one is not None and not isinstance(one, Constraints):
+            raise OptionError(
+                f"constraints of row {line} must be nicecf.Constraints or None, got {type(one).__name__}."
+            )
+        if one is not None and one.is_per_row:
+            raise OptionError(f"constraints of row {line} have bounds for each row; in a list, give each its own.")
+        first.setdefault(repr(one), one)
+        lines.setdefault(repr(one), []).append(line)
+    if not n_rows:  # one part, without rows
+        return [(np.arange(0), None)]
+    return [(np.array(lines[key], dtype=np.intp), first[key]) for key in first]

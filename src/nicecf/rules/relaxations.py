@@ -1,0 +1,107 @@
+"""Which rules a row could be without, and what the least is that would have to be relaxed of each.
+
+Each rule is left out in turn, and the row tried again. What is offered in the end is the least that helps: not "let age
+change", but "allow 'age' to increase".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nicecf.models.decision import Panel
+from nicecf.rules.constraints import Constraints
+from nicecf.rules.decision_rules import DECISION_RULES, DecisionRule
+from nicecf.rules.kinds import KINDS
+from nicecf.rules.kinds.kind import Candidate, Kind
+from nicecf.support.phrases import Field, Statement, english
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Relaxation:
+    """What would have to be relaxed for a row to get a counterfactual, and what that one would be like.
+
+    ``rule``: what blocks, in words; ``action``: what to allow instead. ``constraints``: all rules of the row, with this
+    one relaxed; None where it is not a constraint that blocks. (Rules of the explainer still hold in its ``explain``:
+    to relax one of those, make an explainer with these.) ``blocks``, ``instead`` and ``statement``: what blocks, what
+    to allow, and all of it, as statements that can be worded in other languages.
+    """
+
+    blocks: Statement
+    instead: Statement
+    n_changes: int
+    distance: float
+    constraints: Constraints | None
+
+    @property
+    def rule(self) -> str:
+        """What blocks, in English."""
+        return english(self.blocks)
+
+    @property
+    def action(self) -> str:
+        """What to allow instead, in English."""
+        return english(self.instead)
+
+    @property
+    def statement(self) -> Statement:
+        """What to allow instead, and what the row would get then."""
+        fields: dict[str, Field] = {"action": self.instead, "distance": float(f"{self.distance:.2g}")}
+        if self.instead.fields.get("count") == self.n_changes:  # it says how many changes there are
+            return Statement("relaxation.offer_of_changes", fields)
+        if self.n_changes == 1:
+            return Statement("relaxation.offer_one", fields)
+        return Statement("relaxation.offer", {**fields, "count": self.n_changes})
+
+    def __str__(self) -> str:
+        """``allow 'age' to increase: 3 changes, distance 0.4``."""
+        return english(self.statement)
+
+    def __repr__(self) -> str:
+        """What blocks and what to allow, in words, and the rest as it is."""
+        return (
+            f"Relaxation(rule={self.rule!r}, action={self.action!r}, n_changes={self.n_changes!r}, "
+            f"distance={self.distance!r}, constraints={self.constraints!r})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxable:
+    """One rule that can be left out: its kind, and what it is about (a feature, a group, a limit, a model).
+
+    ``constraints`` and ``panel`` are all rules but this one.
+    """
+
+    kind: Kind[Any] | DecisionRule
+    about: Any
+    constraints: Constraints
+    panel: Panel
+
+    @property
+    def name(self) -> str:
+        """The parameter, or the option, that the rule stands in."""
+        return self.kind.name
+
+    def relaxation(self, rules: Constraints, found: Candidate) -> Relaxation:
+        """The least that must be relaxed for a candidate to be allowed; ``rules`` are all rules of its row."""
+        instead, changes = self.kind.relax(rules, self.about, found)
+        relaxed = None if changes is None else replace(rules, **changes)
+        return Relaxation(self.kind.words(rules, self.about), instead, found.n_changes, found.distance, relaxed)
+
+
+def relaxables(rules: Constraints, panel: Panel) -> Iterator[Relaxable]:
+    """All rules that can be left out one at a time, those of the decision last."""
+    for kind in KINDS:
+        rule = getattr(rules, kind.name)
+        for about in kind.abouts(rule):
+            yield Relaxable(kind, about, replace(rules, **{kind.name: kind.without(rule, about)}), panel)
+    for one in DECISION_RULES:
+        for about in one.abouts(panel):
+            yield Relaxable(one, about, rules, one.without(panel, about))
+
+
+def statements_of(rules: Constraints, panel: Panel) -> list[Statement]:
+    """All rules of a row, in the order of ``relaxables``."""
+    of_changes = [kind.words(rules, about) for kind in KINDS for about in kind.abouts(getattr(rules, kind.name))]
+    return of_changes + [one.words(rules, about) for one in DECISION_RULES for about in one.abouts(panel)]

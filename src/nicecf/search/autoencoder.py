@@ -1,0 +1,171 @@
+"""How far a row is from the training data: the reconstruction error of a small autoencoder.
+
+As in the paper's experiments: one-hot categories, numbers scaled to [-1, 1], hidden layers d/2, d/4, 2 or 4, d/4,
+d/2 with tanh, squared error summed over the inputs. A missing number is the middle of the range and switches on an
+input of its own; a missing category is one more category; a category unseen in training switches none on. Of a column
+with very many categories the rarer ones share no input: they, too, switch none on.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPRegressor
+from threadpoolctl import threadpool_limits
+
+from nicecf.exceptions import ModelError
+from nicecf.models.scorer import RememberedRows
+from nicecf.support.types import Bools, Floats
+from nicecf.tables.schema import Schema
+
+# Training looks at no more rows than this: the error hardly changes past it, the time does.
+_MOST_ROWS = 50_000
+# A column gets no more inputs than this: post codes would make a network that never finishes.
+_MOST_LEVELS = 100
+_ROWS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Float rows of the package -> inputs of the network."""
+
+    is_categorical: Bools
+    levels: tuple[Floats, ...]
+    low: Floats
+    high: Floats
+    has_missing: Bools
+
+    @classmethod
+    def of(cls, training: Floats, is_categorical: Bools) -> Inputs:
+        """Learn ranges, numbers of categories and which columns have missing values."""
+        n_features = training.shape[1]
+        low, high = np.zeros(n_features), np.ones(n_features)
+        levels = [np.empty(0)] * n_features
+        has_missing = np.zeros(n_features, dtype=bool)
+        for j in range(n_features):
+            column = training[:, j]
+            if is_categorical[j]:
+                counts = np.bincount(column[column >= 0].astype(np.intp))
+                levels[j] = np.sort(np.argsort(-counts, kind="stable")[:_MOST_LEVELS]).astype(np.float64)
+                has_missing[j] = bool((column < 0).any())
+                continue
+            present = column[~np.isnan(column)]
+            has_missing[j] = len(present) < len(column)
+            if len(present) and np.ptp(present) > 0:
+                low[j], high[j] = present.min(), present.max()
+            elif len(present):
+                low[j], high[j] = present[0] - 1.0, present[0] + 1.0
+        return cls(is_categorical, tuple(levels), low, high, has_missing)
+
+    def __call__(self, rows: Floats) -> Floats:
+        """The inputs, one line per row."""
+        blocks = []
+        for j, levels in enumerate(self.levels):
+            column = rows[:, j]
+            if self.is_categorical[j]:
+                blocks.append((column[:, None] == levels[None, :]).astype(np.float64))
+                missing = column < 0
+            else:
+                missing = np.isnan(column)
+                scaled = 2.0 * (column - self.low[j]) / (self.high[j] - self.low[j]) - 1.0
+                blocks.append(np.where(missing, 0.0, scaled)[:, None])
+            if self.has_missing[j]:
+                blocks.append(missing.astype(np.float64)[:, None])
+        return np.concatenate(blocks, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Autoencoder:
+    """A trained network; calling it gives the reconstruction error of float rows."""
+
+    inputs: Inputs
+    weights: tuple[Floats, ...]
+    biases: tuple[Floats, ...]
+
+    @classmethod
+    def train(cls, training: Floats, is_categorical: Bools, *, seed: int, inputs: Inputs | None = None) -> Autoencoder:
+        """Train on the rows (on a sample of them where there are very many).
+
+        ``inputs``: those of another autoencoder, so that what the two make of a row can be compared.
+        """
+        inputs = inputs or Inputs.of(training, is_categorical)
+        if len(training) > _MOST_ROWS:
+            sample = np.random.default_rng(seed).choice(len(training), size=_MOST_ROWS, replace=False)
+            training = training[np.sort(sample)]
+        table = inputs(training)
+        network = MLPRegressor(
+            hidden_layer_sizes=layers(table.shape[1]),
+            activation="tanh",
+            early_stopping=len(table) >= 100,
+            n_iter_no_change=5,
+            max_iter=100,
+            random_state=seed,
+        )
+        # One thread: the matrices of a mini-batch are so small that waiting for a second one costs more than it
+        # saves, and many times the whole training where another process keeps a core busy.
+        with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a bounded effort is what is wanted
+            network.fit(table, table[:, 0] if table.shape[1] == 1 else table)
+        return cls(inputs, tuple(network.coefs_), tuple(network.intercepts_))
+
+    def __call__(self, rows: Floats) -> Floats:
+        """Squared reconstruction error of each row, summed over the inputs."""
+        # A few rows at a time: what is in between stays in the processor's cache, which is three times as fast.
+        parts = [self._errors(rows[at : at + _ROWS_AT_ONCE]) for at in range(0, len(rows), _ROWS_AT_ONCE)]
+        return rounded_errors(np.concatenate([np.empty(0), *parts]))
+
+    def _errors(self, rows: Floats) -> Floats:
+        table = self.inputs(rows)
+        return np.asarray(((self.reconstructed(table) - table) ** 2).sum(axis=1))
+
+    def reconstructed(self, table: Floats) -> Floats:
+        """What the network makes of its inputs."""
+        signal = table
+        for weights, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            signal = np.tanh(signal @ weights + bias)
+        return signal @ self.weights[-1] + self.biases[-1]
+
+
+def rounded_errors(errors: Floats) -> Floats:
+    """To some ten digits: the last ones depend on which rows are asked for together, and would break ties at random."""
+    mantissa, exponent = np.frexp(errors)
+    return np.ldexp(np.round(mantissa * 2.0**33) / 2.0**33, exponent)
+
+
+def error_by(measure: Callable[[Any], Any], schema: Schema) -> Callable[[Floats], Floats]:
+    """A function of the user's tables -> error, as a function of float rows, for one ``explain`` call.
+
+    Each distinct row is asked for once; ModelError where the answer is not one finite number per row.
+    """
+
+    def measured(rows: Floats) -> Floats:
+        try:
+            errors = np.asarray(measure(schema.decode(rows)), dtype=np.float64)
+        except Exception as error:
+            raise ModelError(
+                f"plausibility raised {type(error).__name__} when asked for {len(rows):,} rows: {error}"
+            ) from error
+        if errors.shape != (len(rows),) or not np.isfinite(errors).all():
+            what = "NaN or infinity" if errors.shape == (len(rows),) else f"shape {errors.shape}"
+            raise ModelError(f"plausibility returned {what}; expected one finite error per row, shape ({len(rows)},).")
+        return errors[:, None]
+
+    remembered = RememberedRows(width=1)
+    return lambda rows: remembered(measured, rows)[:, 0]
+
+
+def layers(width: int) -> tuple[int, ...]:
+    """The hidden layers for a number of inputs.
+
+    >>> layers(40)
+    (20, 10, 4, 10, 20)
+    >>> layers(6)
+    (3, 2, 2, 2, 3)
+    """
+    half, quarter = -(-width // 2), -(-width // 4)
+    return (half, quarter, 4 if quarter > 4 else 2, quarter, half)

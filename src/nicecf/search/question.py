@@ -1,0 +1,119 @@
+"""What a search is asked, and the protocol that every search follows: Question -> Answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from nicecf.models.decision import Panel
+from nicecf.models.scorer import RowFunction, Scorer
+from nicecf.rules.parts import Part
+from nicecf.rules.row_rules import Rules
+from nicecf.search.answers import Answers, joined
+from nicecf.search.groups import Groups
+from nicecf.support.phrases import Classes, plain_classes
+from nicecf.support.progress import Report
+from nicecf.support.types import Bools, Floats, Ints
+from nicecf.tables.schema import Schema, differs
+
+
+def tell_nobody(n_done: int) -> None:
+    """Progress that nobody is told."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """Rows to explain: what the models say of them, the classes wanted of each, and whom to ask.
+
+    ``schema`` knows the categories of these rows, ``trained`` those of the training data. ``error``: how implausible
+    float rows are, if there is a measure of it. ``parts``: the rows of a whole call by their rules; a search is asked
+    about rows that share theirs, ``rules``. ``likely``: the places of donors that are probably the nearest, -1 for
+    none; None if nobody has looked. ``report`` is told how many rows are done.
+    """
+
+    schema: Schema
+    trained: Schema
+    panel: Panel
+    score: Scorer
+    rows: Floats
+    outputs: Floats
+    wanted: Bools
+    rules: Rules | None = None
+    parts: tuple[Part, ...] = ()
+    error: RowFunction | None = None
+    n_wanted: int = 1
+    likely: Ints | None = None
+    report: Report = tell_nobody
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.rows)
+
+    @cached_property
+    def is_answered(self) -> Bools:
+        """Rows that need no counterfactual: they are accepted in a wanted class already."""
+        return self.panel.accepts(self.outputs, self.wanted)
+
+    @property
+    def groups(self) -> Groups:
+        """Which features move together."""
+        return Groups() if self.rules is None else Groups(self.rules.groups)
+
+    @property
+    def most_changes(self) -> int:
+        """How many features may change."""
+        most = None if self.rules is None else self.rules.max_changes
+        return self.rows.shape[1] if most is None else most
+
+    def keep_to_limit(self, lines: Ints, values: Floats) -> Bools:
+        """Whether values for some of the rows change no more features than may change."""
+        return np.asarray(differs(self.rows[lines], values).sum(axis=1) <= self.most_changes)
+
+    def target(self, line: int) -> Classes:
+        """The classes wanted of a row, to be named."""
+        return plain_classes(self.panel.classes[self.wanted[line]])
+
+    def take(self, lines: Ints | Bools) -> Question:
+        """Some of the rows, all under the same rules."""
+        return replace(
+            self,
+            rows=self.rows[lines],
+            outputs=self.outputs[lines],
+            wanted=self.wanted[lines],
+            rules=None if self.rules is None else self.rules.take(np.arange(len(self.rows))[lines]),
+            parts=(),
+            likely=None if self.likely is None else self.likely[lines],
+        )
+
+    def by_rules(self, is_asked: Bools) -> Iterator[tuple[Ints, Question]]:
+        """The rows of a whole call that are asked about, by the rules that they share, with their lines."""
+        for part in self.parts:
+            asked = np.flatnonzero(is_asked[part.lines])
+            lines = part.lines[asked]
+            rules = None if part.rules is None else part.rules.take(asked)
+            yield lines, replace(self.take(lines), rules=rules)
+
+
+class Search(Protocol):
+    """From rows to their counterfactuals; no row of the question is accepted in a wanted class as it is."""
+
+    def __call__(self, question: Question) -> Answers: ...
+
+
+def in_parts(question: Question, is_asked: Bools, search: Callable[[Question], Answers]) -> Answers:
+    """Search for the rows of a whole call that are asked about, those that share their rules together."""
+    n_rows, found = len(question), []
+    n_done = n_rows - int(np.count_nonzero(is_asked))
+    for lines, some in question.by_rules(is_asked):
+        found.append((lines, search(replace(some, report=_from(question.report, n_done)))))
+        n_done += len(lines)
+        question.report(n_done)
+    return joined(found, n_rows)
+
+
+def _from(report: Report, start: int) -> Report:
+    return lambda n_done: report(start + n_done)

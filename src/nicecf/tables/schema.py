@@ -1,0 +1,407 @@
+"""What the columns are: kinds and categories; tables <-> float rows.
+
+Inside the package a table is one float matrix: numbers as they are (missing: NaN), categories as codes
+(missing: -1). Only this file and the model adapter know what the table looked like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nicecf.exceptions import OptionError, SchemaError, did_you_mean, listed, plain
+from nicecf.support.types import Bools, Cells, Floats, Table
+from nicecf.tables import Container, container_of
+from nicecf.tables.cells import level_key, nearest_held
+from nicecf.tables.numpy_arrays import NumpyArrays
+
+MISSING_CATEGORY = -1.0
+
+# Squares and sums of larger numbers overflow.
+_LARGEST_NUMBER = 1e150
+
+
+def differs(rows: Floats, others: Floats) -> Bools:
+    """Where two encoded arrays hold different values; two missing values do not differ.
+
+    >>> differs(np.array([1.0, np.nan, 2.0]), np.array([1.0, np.nan, np.nan])).tolist()
+    [False, False, True]
+    """
+    return (rows != others) & ~(np.isnan(rows) & np.isnan(others))
+
+
+def with_own_cells(rows: Floats, values: Floats) -> tuple[Floats, Bools]:
+    """Values for paired rows in which every cell that does not differ is the row's own, and whose line that changes.
+
+    0.0 and -0.0 are equal, yet a model may tell them apart: what it is asked about must be what is handed out.
+
+    >>> values, is_changed = with_own_cells(np.array([[-0.0, 1.0]]), np.array([[0.0, 2.0]]))
+    >>> values.tolist(), is_changed.tolist()
+    ([[-0.0, 2.0]], [True])
+    """
+    is_other = (rows == values) & (np.signbit(rows) != np.signbit(values))
+    if not is_other.any():
+        return values, np.zeros(len(values), dtype=bool)
+    return np.where(is_other, rows, values), np.asarray(is_other.any(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of the table that ``fit`` got."""
+
+    name: Hashable
+    is_categorical: bool
+    prototype: Cells = field(repr=False)
+    levels: tuple[Any, ...] = field(default=(), repr=False)
+    # How an object column marks a missing cell (None, nan, NA): models tell them apart.
+    missing: Any = np.nan
+    has_missing: bool = False
+    native_levels: Any = field(default=None, repr=False)
+    # The values that a counterfactual may take of the training data, encoded; None: all.
+    common: Floats | None = field(default=None, repr=False)
+
+    @cached_property
+    def _code_of(self) -> Mapping[Any, int]:
+        return {level_key(level, self._by_type): code for code, level in enumerate(self.levels)}
+
+    @property
+    def _by_type(self) -> bool:
+        # Among objects, a model may tell 1 from True; elsewhere all cells are of one type, and 1.0 may stand for 1.
+        return bool(self.prototype.dtype == np.dtype(object))
+
+    @property
+    def told_levels(self) -> tuple[Any, ...]:
+        """The categories that may be shared: all, or those that enough training rows hold."""
+        if self.common is None:
+            return self.levels
+        return tuple(self.levels[int(code)] for code in self.common if code >= 0)
+
+    def code(self, value: Any) -> int | None:
+        """The code of a category, None for one that is not known."""
+        return self._code_of.get(level_key(value, self._by_type))
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """What the columns of a table are, and the way between that table and float rows."""
+
+    container: Container
+    columns: tuple[Column, ...]
+    empty: Table = field(repr=False)
+
+    @classmethod
+    def of(cls, X: Table, categorical_features: Any = "auto") -> tuple[Schema, Floats]:
+        """Read the schema from the training table, and the table as float rows.
+
+        ``categorical_features``: "auto" takes the text, category and bool columns of a frame and none of an
+        array; a list of names or positions, or a mask, takes exactly those.
+        """
+        container = container_of(X)
+        names = container.names(X)
+        _check_shape(container.n_rows(X), names)
+        chosen = _chosen(categorical_features, names)
+        columns = []
+        values = np.empty((container.n_rows(X), len(names)), order="F")
+        for position, name in enumerate(names):
+            cells = container.column(X, position)
+            kind = container.kind(cells, name)
+            if chosen is None and kind == "numbers as objects":
+                raise SchemaError(
+                    f"column {name!r} has dtype object but holds only numbers, so it could be meant as numeric or as "
+                    f"categorical. Convert it (X[{name!r}] = X[{name!r}].astype(float), or X.infer_objects() for all "
+                    "columns), or name the categorical columns in categorical_features."
+                )
+            if chosen[position] if chosen is not None else kind == "category":
+                column, values[:, position] = _fit_categories(container, cells, name)
+            else:
+                values[:, position] = _finite(container.numbers(cells, name), name)
+                column = Column(name, False, container.prototype(cells))
+            columns.append(column)
+        return cls(container, tuple(columns), container.rows(X, slice(0, 0))), values
+
+    @cached_property
+    def names(self) -> list[Hashable]:
+        """Column names in the order of ``fit``."""
+        return [column.name for column in self.columns]
+
+    @cached_property
+    def is_categorical(self) -> Bools:
+        """Which columns are categorical."""
+        return np.array([column.is_categorical for column in self.columns])
+
+    def position(self, feature: object, option: str) -> int:
+        """The position of a feature that an option names or counts; raises OptionError if it does not exist."""
+        return _position(feature, self.names, option)
+
+    def encode(self, X: Table) -> tuple[Floats, Schema]:
+        """Rows to explain as floats, and this schema extended by the categories that training never saw."""
+        positions = self.positions(X)
+        values = np.empty((self.container.n_rows(X), len(self.columns)))
+        columns = []
+        for j, (column, position) in enumerate(zip(self.columns, positions, strict=True)):
+            cells = self.container.column(X, position)
+            if column.is_categorical:
+                column, values[:, j] = _read_categories(self.container, cells, column)
+            else:
+                _check_still_numeric(self.container, cells, column.name)
+                values[:, j] = _finite(self.container.numbers(cells, column.name), column.name)
+            columns.append(column)
+        return values, replace(self, columns=tuple(columns))
+
+    def decode(self, values: Floats) -> Table:
+        """Float rows as a table like the one that ``fit`` got."""
+        values = np.array(values, order="F")  # a copy: what the model does with its table stays there
+        columns = [self._write(column, values[:, j]) for j, column in enumerate(self.columns)]
+        return self.container.assemble(columns, self.empty, None)
+
+    def rounded(self, values: Floats) -> Floats:
+        """Float rows in which every number is one that its column's dtype holds: what is new stays of its kind."""
+        if not self._narrow:
+            return values
+        values = values.copy()
+        for j, dtype in self._narrow.items():
+            values[:, j] = nearest_held(values[:, j], dtype)
+        return values
+
+    @cached_property
+    def _narrow(self) -> dict[int, np.dtype[Any]]:
+        """The number columns that do not hold every float, with their dtypes."""
+        dtypes = {
+            j: self.container.number_dtype(column.prototype)
+            for j, column in enumerate(self.columns)
+            if not column.is_categorical
+        }
+        return {j: dtype for j, dtype in dtypes.items() if dtype not in (np.dtype(np.float64), np.dtype(object))}
+
+    def restore(self, X: Table, rows: Floats, values: Floats) -> Table:
+        """A copy of ``X``, whose encoded form is ``rows``, with the cells that differ in ``values`` replaced.
+
+        Columns, order, index and dtypes are those of ``X``; a dtype or a set of categories is widened only where
+        it cannot hold a new value.
+        """
+        container = self.container
+        changed = differs(rows, values)
+        columns: list[Cells] = [container.column(X, position) for position in range(len(self.columns))]
+        for j, position in enumerate(self.positions(X)):
+            if changed[:, j].any():
+                written = self._write_like(self.columns[j], values[:, j], columns[position])
+                columns[position] = container.overlay(columns[position], changed[:, j], written)
+        return container.assemble(columns, X, X)
+
+    @property
+    def _is_array(self) -> bool:
+        return isinstance(self.container, NumpyArrays)
+
+    def _write(self, column: Column, values: Floats) -> Cells:
+        """Encoded values as a column of the table that ``fit`` got."""
+        if not column.is_categorical:
+            return self.container.write_numbers(values, column.prototype)
+        return self.container.write_levels(values.astype(np.intp), column.native_levels, column.missing)
+
+    def _write_like(self, column: Column, values: Floats, like: Cells) -> Cells:
+        """Encoded values as a column like another one, which may know fewer categories or another dtype."""
+        if not column.is_categorical:
+            return self.container.write_numbers(values, like)
+        codes = values.astype(np.intp)
+        used, places = np.unique(codes[codes >= 0], return_inverse=True)
+        codes[codes >= 0] = places
+        levels = self.container.native_levels([column.levels[code] for code in used], like)
+        return self.container.write_levels(codes, levels, column.missing)
+
+    def positions(self, X: Table) -> list[int]:
+        """Where each column of ``fit`` stands in ``X``; SchemaError when the columns are not the same."""
+        container = container_of(X)
+        if type(container) is not type(self.container):
+            raise SchemaError(
+                f"fit got a {self.container.label}, but this is a {container.label}. Pass the rows to explain in the "
+                "container that fit got: it is what the model is handed."
+            )
+        names = container.names(X)
+        if self._is_array:
+            if len(names) != len(self.columns):
+                raise SchemaError(f"X has {len(names)} columns, but fit got {len(self.columns)}.")
+            return list(range(len(names)))
+        position_of = {name: position for position, name in enumerate(names)}
+        missing = [name for name in self.names if name not in position_of]
+        extra = [name for name in names if name not in set(self.names)]
+        if missing or extra or len(names) != len(self.columns):
+            raise SchemaError(_difference_in_columns(missing, extra, names))
+        return [position_of[name] for name in self.names]
+
+
+def _check_shape(n_rows: int, names: Sequence[Hashable]) -> None:
+    if not names:
+        raise SchemaError("X has no columns; it needs at least one feature.")
+    if n_rows == 0:
+        raise SchemaError("X has no rows; it needs at least one.")
+    if any(name != name for name in names):
+        raise SchemaError("a column of X has no name (NaN). Name all columns.")
+    if len(set(names)) < len(names):
+        twice = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
+        raise SchemaError(f"X has more than one column called {listed(twice)}; column names must be unique.")
+
+
+def _chosen(categorical_features: Any, names: list[Hashable]) -> Bools | None:
+    """A mask of the columns that were declared categorical; None where the columns decide."""
+    if isinstance(categorical_features, str):
+        if categorical_features == "auto":
+            return None
+        raise OptionError(
+            f"categorical_features={categorical_features!r} is not known; pass 'auto', or a list of column names, "
+            f"such as [{categorical_features!r}], positions or booleans."
+        )
+    if categorical_features is None:
+        raise OptionError("categorical_features=None is not known; pass 'auto', or [] for none.")
+    try:
+        asked = [plain(one) for one in categorical_features]
+    except TypeError:
+        raise OptionError(
+            f"categorical_features={categorical_features!r} is not known; pass 'auto', or a list of column names, "
+            "positions or booleans."
+        ) from None
+    if asked and all(isinstance(one, bool) for one in asked):
+        if len(asked) != len(names):
+            raise OptionError(f"categorical_features is a mask of {len(asked)} columns, but X has {len(names)}.")
+        return np.array(asked)
+    chosen = np.zeros(len(names), dtype=bool)
+    for one in asked:
+        chosen[_position(one, names, "categorical_features")] = True
+    return chosen
+
+
+def _position(one: object, names: list[Hashable], option: str) -> int:
+    one = plain(one)
+    if isinstance(one, Hashable) and one in names:
+        return names.index(one)
+    has_numbered_names = all(isinstance(name, int) for name in names)
+    if (
+        isinstance(one, int)
+        and not isinstance(one, bool)
+        and not has_numbered_names
+        and -len(names) <= one < len(names)
+    ):
+        return one % len(names)
+    raise OptionError(
+        f"{option} names {one!r}, which is not a column of X; its columns are {listed(names)}."
+        f"{did_you_mean(one, names)}"
+    )
+
+
+def _fit_categories(container: Container, cells: Cells, name: Hashable) -> tuple[Column, Floats]:
+    codes, levels = container.factorize(cells, name)
+    prototype = container.prototype(cells)
+    column = Column(
+        name,
+        True,
+        prototype,
+        tuple(levels),
+        _missing_marker(cells, codes, name),
+        bool((codes < 0).any()),
+        container.native_levels(levels, prototype),
+    )
+    return column, codes.astype(np.float64)
+
+
+def _read_categories(container: Container, cells: Cells, column: Column) -> tuple[Column, Floats]:
+    codes, values = container.factorize(cells, column.name)
+    column = _with_marker(cells, codes, column)
+    seen = np.unique(codes[codes >= 0])
+    unseen = [values[code] for code in seen if column.code(values[code]) is None]
+    if unseen:
+        _check_same_sort(unseen, column)
+        levels = (*column.levels, *unseen)
+        column = replace(
+            column,
+            levels=levels,
+            native_levels=container.native_levels(levels, column.prototype),
+        )
+    # A categorical dtype may name categories that no cell holds, and that training never saw.
+    known = [column.code(value) for value in values]
+    table = np.array([-1 if code is None else code for code in known] + [-1], dtype=np.float64)
+    return column, table[codes]
+
+
+def _check_same_sort(unseen: list[Any], column: Column) -> None:
+    """Text where training had numbers, or the reverse, is a mistake and not an unseen category."""
+    was = {_sort(level) for level in column.levels}
+    wrong = [value for value in unseen if _sort(value) not in was]
+    if was and wrong:
+        now = {_sort(value) for value in wrong}
+        example = f" (such as {plain(column.told_levels[0])!r})" if column.told_levels else ""
+        raise SchemaError(
+            f"column {column.name!r} held {' and '.join(sorted(was))} when fit saw it{example}, but now holds "
+            f"{' and '.join(sorted(now))} (such as {plain(wrong[0])!r}). Convert it as it was for the training data."
+        )
+
+
+def _sort(value: object) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "booleans"
+    if isinstance(value, Real):
+        return "numbers"
+    return "text" if isinstance(value, (str, bytes)) else type(value).__name__
+
+
+def _missing_marker(cells: Cells, codes: Any, name: Hashable) -> Any:
+    if cells.dtype != np.dtype(object) or not (codes < 0).any():
+        return np.nan
+    markers = list(np.asarray(cells, dtype=object)[codes < 0])
+    kinds = {type(marker).__name__ for marker in markers}
+    if len(kinds) > 1:
+        raise SchemaError(
+            f"column {name!r} marks missing values in more than one way ({' and '.join(sorted(kinds))}); a model may "
+            f"tell them apart. Use one: X[{name!r}] = X[{name!r}].where(X[{name!r}].notna(), None)."
+        )
+    return markers[0]
+
+
+def _with_marker(cells: Cells, codes: Any, column: Column) -> Column:
+    """The column with the marker that the rows to explain use, if training had none; SchemaError if it had another."""
+    if column.prototype.dtype != np.dtype(object) or not (codes < 0).any():
+        return column
+    marker = np.asarray(cells, dtype=object)[codes < 0][0]
+    if not column.has_missing:
+        return replace(column, missing=marker, has_missing=True)
+    if type(marker) is not type(column.missing):
+        raise SchemaError(
+            f"column {column.name!r} marks missing values by {marker!r}, but used {column.missing!r} when fit saw "
+            "it; a model may tell them apart. Convert it as it was for the training data."
+        )
+    return column
+
+
+def _check_still_numeric(container: Container, cells: Cells, name: Hashable) -> None:
+    is_object = pd.api.types.is_object_dtype(cells.dtype)  # read cell by cell, to name the row that is not a number
+    is_bool_or_empty = str(cells.dtype).lower().startswith(("bool", "null"))
+    if container.kind(cells, name) == "category" and not is_object and not is_bool_or_empty:
+        raise SchemaError(
+            f"column {name!r} was numeric when fit saw it, but has dtype {cells.dtype} now. "
+            "Convert it to a number, as it was for the training data."
+        )
+
+
+def _finite(values: Floats, name: Hashable) -> Floats:
+    infinite = np.abs(values) > _LARGEST_NUMBER
+    if infinite.any():
+        raise SchemaError(
+            f"column {name!r} holds an infinite value, or one beyond 1e150 (row {int(np.argmax(infinite))}). Distances "
+            "need finite numbers: replace it by a missing value or by a bound."
+        )
+    return values
+
+
+def _difference_in_columns(missing: list[Hashable], extra: list[Hashable], names: list[Hashable]) -> str:
+    parts = []
+    if missing:
+        parts.append(f"columns that fit saw are missing: {listed(missing)}")
+    if extra:
+        parts.append(f"columns that fit did not see: {listed(extra)}")
+    if not parts:
+        parts.append(f"some column occurs more than once: {listed(names)}")
+    return f"X does not have the columns that fit saw; {'; '.join(parts)}. Pass the same columns, in any order."

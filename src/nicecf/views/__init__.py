@@ -1,0 +1,1 @@
+"""Results for people: words, pictures, notebooks, reports, summaries."""

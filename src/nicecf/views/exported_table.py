@@ -1,0 +1,322 @@
+"""Explanations as one table for a file, a line for each counterfactual, and read back from such a table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+
+from nicecf.exceptions import FileError, listed, plain
+from nicecf.results.batch import Batch
+from nicecf.support.formats import one_line, whole_percent
+from nicecf.support.options import choose
+from nicecf.support.phrases import english, in_english
+from nicecf.support.types import CellValue, Json, Label
+from nicecf.views import words
+from nicecf.views.documents.columns import short
+from nicecf.views.words.formatting import FormattedChange, FormattedExplanation, Formatter, by_importance, formatted
+from nicecf.views.words.wording import Wording
+
+COLUMNS = (
+    "row",
+    "counterfactual",
+    "found",
+    "decision",
+    "probability",
+    "decision_after",
+    "probability_after",
+    "n_changes",
+    "text",
+    "changes",
+    "reason",
+    "note",
+    "said",
+)
+# Put before the name of a feature that is one of these.
+PREFIX = "cf_"
+
+# Of the message about a damaged line.
+_LONGEST = 200
+
+# The styles that a table has all the parts of; the analyst's needs distances.
+SavedStyle: TypeAlias = Literal["sentence", "bullets", "letter"]
+
+
+def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | None = None) -> pd.DataFrame:
+    """One line per counterfactual: what was decided, what would be, why, in words, and its features as they are.
+
+    ``row`` is the label of the row and ``counterfactual`` its number among those of the row, from 0. ``changes`` is
+    JSON: a list with the feature, its value before and after, the step of the walk and the probability of the new
+    decision after that step, what matters most first; ``said`` is the same as the text shows it, so that it can be put
+    into another style. The features follow; a name that is taken gets the prefix ``cf_``.
+    """
+    choose("style", style, get_args(words.Style))
+    plainly = formatted(batch, Formatter(Wording()), ask=True)
+    changes, formatted_changes = _changes(batch, plainly)
+    # The model is asked how far numbers can be rounded: not twice, if that can be helped.
+    is_plain = wording is None and style != "letter"
+    texts = [words.put(one, style, Wording()) for one in plainly] if is_plain else words.texts(batch, style, wording)
+    frame = pd.DataFrame(
+        {
+            "row": batch.labels,
+            "counterfactual": batch.numbers,
+            "found": batch.found,
+            "decision": batch.predicted,
+            "probability": batch.before.probability,
+            "decision_after": batch.predicted_after,
+            "probability_after": batch.probability,
+            "n_changes": pd.arrays.IntegerArray(np.diff(batch.steps.starts).astype(np.int64), ~batch.found),
+            "text": texts,
+            "changes": changes,
+            "reason": [None if reason is None else english(reason) for reason in batch.reasons],
+            "note": [in_english(notes) or None for notes in batch.notes],
+            "said": formatted_changes,
+        }
+    )
+    features = batch.to_frame()
+    features = features if isinstance(features, pd.DataFrame) else features.to_pandas()
+    features = features.set_axis(_free_names(features.columns), axis="columns").reset_index(drop=True)
+    return pd.concat([frame, features.astype(_still_whole(batch, features))], axis="columns")
+
+
+def _still_whole(batch: Batch, features: pd.DataFrame) -> dict[str, str]:
+    """Columns of whole numbers that became floats only because some rows have no counterfactual."""
+    container, X = batch.schema.container, batch.table
+    given = [container.column(X, position) for position in range(len(features.columns))]
+    return {
+        name: "Int64"
+        for name, before in zip(features.columns, given, strict=True)
+        if container.kind(before, name) == "number"
+        and container.number_dtype(before).kind in "iu"
+        and features[name].dtype == np.float64
+        and _is_whole(features[name])
+    }
+
+
+def _is_whole(cells: pd.Series[float]) -> bool:
+    values = cells.dropna().to_numpy(dtype=np.float64)
+    return bool((values == np.rint(values)).all() and (np.abs(values) < 2**53).all())
+
+
+def _free_names(names: Sequence[Hashable]) -> list[str]:
+    taken = set(COLUMNS)
+    free = []
+    for name in map(str, names):
+        while name in taken:
+            name = f"{PREFIX}{name}"
+        taken.add(name)
+        free.append(name)
+    return free
+
+
+def _changes(batch: Batch, plainly: Sequence[FormattedExplanation]) -> tuple[list[str], list[str]]:
+    """The changes of each counterfactual, and how they are said, as JSON; what matters most first."""
+    long = batch.changes.iloc[by_importance(batch)]
+    starts = batch.steps.starts
+    columns = [long[name].tolist() for name in ("feature", "before", "after", "step", "probability")]
+    changes = [
+        {"feature": str(feature), "before": _json(before), "after": _json(after), "step": step, "probability": chance}
+        for feature, before, after, step, chance in zip(*columns, strict=True)
+    ]
+    each_formatted = [one for each in plainly for one in each.changes]
+    formatted_changes = [
+        {
+            "before": None if one["before"] is None else text.before,
+            "after": None if one["after"] is None else text.after,
+            "direction": text.direction,
+        }
+        for one, text in zip(changes, each_formatted, strict=True)
+    ]
+    spans = list(pairwise(starts))
+    return _dumped(changes, spans), _dumped(formatted_changes, spans)
+
+
+def _dumped(items: list[dict[str, Json]], spans: list[tuple[int, int]]) -> list[str]:
+    return [json.dumps(items[start:end], ensure_ascii=False) for start, end in spans]
+
+
+def _json(value: CellValue) -> Json:
+    value = plain(value)
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+@dataclass(frozen=True)
+class SavedChange:
+    """A change as a table holds it: values as they are said, rounded where the decision allows it; None: missing."""
+
+    feature: str
+    before: str | None
+    after: str | None
+    step: int
+    probability: float
+    direction: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One line of a table, read back; ``number``: which it is among the counterfactuals of its row."""
+
+    row: str
+    number: int
+    found: bool
+    predicted: Label
+    probability_before: float
+    predicted_after: Label
+    probability: float
+    changes: tuple[SavedChange, ...]
+    text: str
+    reason: str | None
+    note: str | None
+
+    @property
+    def decision(self) -> str:
+        """What the decision is called where there is no wording."""
+        return Formatter(Wording()).label(self.predicted)
+
+    @property
+    def decision_after(self) -> str:
+        """The same for the counterfactual."""
+        return Formatter(Wording()).label(self.predicted_after)
+
+    def restyled(self, style: str, wording: Wording | None = None) -> str:
+        """The explanation in another style, with the digits of the table: there is no model to ask."""
+        choose("style", style, get_args(SavedStyle))
+        wording = Wording() if wording is None else wording
+        formatter = Formatter(wording, is_letter=style == "letter")
+        now, then = whole_percent(np.array([self.probability_before, self.probability if self.found else 0.0])).tolist()
+        parts = FormattedExplanation(
+            is_found=self.found,
+            decision=formatter.label(self.predicted),
+            chance=formatter.percent(now),
+            other=formatter.label(self.predicted_after),
+            other_chance=formatter.percent(then),
+            other_chance_before="",
+            changes=tuple(_formatted_change(one, formatter) for one in self.changes),
+            distance="",
+            donor=None,
+            reason=_renamed(self.reason or "", wording),
+            relaxation=None,
+            note=self.note,
+        )
+        return words.put(parts, style, wording)
+
+
+def _renamed(reason: str, wording: Wording) -> str:
+    """An English reason in which the names of a wording stand for what is in quotes: a file holds no statements."""
+    for one, name in {**wording.names, **wording.classes}.items():
+        reason = reason.replace(repr(one), name) if isinstance(one, str) else reason
+    return one_line(reason)
+
+
+def _formatted_change(one: SavedChange, formatter: Formatter) -> FormattedChange:
+    missing = formatter.wording.phrases["letter.missing" if formatter.is_letter else "value.missing"]
+    before, after = (
+        missing if value is None else formatter.wording.measured(one.feature, value)
+        for value in (one.before, one.after)
+    )
+    return FormattedChange(formatter.name(one.feature), before, after, one.direction, one.step, chance="", share="")
+
+
+def has_the_columns(frame: pd.DataFrame) -> bool:
+    """Whether a frame from a file has all columns of :func:`table`, and so is one that nicecf wrote."""
+    return set(COLUMNS) <= set(frame.columns)
+
+
+def read_outcomes(frame: pd.DataFrame, name: str) -> list[Outcome]:
+    """The lines of a table that :func:`table` made, from a file called ``name``; FileError if it is another table."""
+    missing = [column for column in COLUMNS if column not in frame]
+    if missing:
+        raise FileError(
+            f"{name} does not hold explanations: it has no column {listed(missing, limit=3)}. Give what nicecf explain "
+            "wrote (--out)."
+        )
+    lines = frame[list(COLUMNS)].astype(object).to_dict("records")
+    outcomes = []
+    for number, line in enumerate(lines, 1):
+        try:
+            outcomes.append(_outcome(line))
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            problem = short(f"{type(error).__name__}: {error}", _LONGEST)
+            raise FileError(
+                f"{name} is damaged: row {number} is not as nicecf explain writes it ({problem})."
+            ) from error
+    return outcomes
+
+
+def by_row(outcomes: Iterable[Outcome]) -> list[list[Outcome]]:
+    """The counterfactuals of each row. Of rows with the same label, the numbers start again."""
+    rows: list[list[Outcome]] = []
+    latest: dict[str, list[Outcome]] = {}
+    for one in outcomes:
+        if one.row not in latest or any(one.number == other.number for other in latest[one.row]):
+            latest[one.row] = []
+            rows.append(latest[one.row])
+        latest[one.row].append(one)
+    return rows
+
+
+def _label(value: CellValue) -> Label:
+    """A class as it was, as far as a file without types tells; an empty cell is the class without a name."""
+    if isinstance(value, str) and re.fullmatch(r"-?\d+\.\d+", value):
+        return float(value)
+    return {"True": True, "False": False, None: ""}.get(value, value)
+
+
+def _outcome(line: Mapping[str, CellValue]) -> Outcome:
+    values: dict[str, CellValue] = {name: None if _is_empty(value) else plain(value) for name, value in line.items()}
+    found = str(values["found"]).lower()
+    if found not in ("true", "false"):
+        raise ValueError(f"found is {values['found']!r}")
+    changes = zip(json.loads(values["changes"] or "[]"), json.loads(values["said"] or "[]"), strict=True)
+    return Outcome(
+        row=str(values["row"]),
+        number=int(float(values["counterfactual"])),
+        found=found == "true",
+        predicted=_label(values["decision"]),
+        probability_before=_share(values["probability"]),
+        predicted_after=_label(values["decision_after"]),
+        probability=np.nan if values["probability_after"] is None else _share(values["probability_after"]),
+        changes=tuple(
+            SavedChange(
+                str(one["feature"]),
+                _text_or_none(texts["before"]),
+                _text_or_none(texts["after"]),
+                int(one["step"]),
+                _share(one["probability"]),
+                _sign(texts["direction"]),
+            )
+            for one, texts in changes
+        ),
+        text=str(values["text"]),
+        reason=values["reason"],
+        note=values["note"],
+    )
+
+
+def _share(value: Json) -> float:
+    share = float(value)
+    if not 0 <= share <= 1:
+        raise ValueError(f"a probability is {value!r}")
+    return share
+
+
+def _sign(value: Json) -> int:
+    if value not in (-1, 0, 1):
+        raise ValueError(f"a direction is {value!r}")
+    return int(value)
+
+
+def _text_or_none(value: Json) -> str | None:
+    if not (value is None or isinstance(value, str)):
+        raise TypeError(f"a value is {value!r}, not text")
+    return value
+
+
+def _is_empty(value: CellValue) -> bool:
+    return value is None or (isinstance(value, str) and not value) or (pd.api.types.is_scalar(value) and pd.isna(value))

@@ -1,0 +1,144 @@
+"""Each change on the distribution of its feature in the training data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nicecf.results.counterfactual import Counterfactual
+from nicecf.support.types import Floats
+from nicecf.tables.statistics import ColumnStatistics
+from nicecf.views.plots.data.common import Caption, Explanation, Message, Step, counted, evened, listed
+from nicecf.views.words.wording import Wording
+
+_MOST_CHANGES = 8
+_MOST_CATEGORIES = 6
+_OUTER, _MOSTLY = 0.005, 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A histogram of the training values, and the two values (NaN: missing) among them.
+
+    ``heights``: how many rows a bar stands for, evened out where bars hold different numbers of possible values.
+    ``missing`` is what that is called, ``chance`` its share of the training rows as it is written, empty if none.
+    ``is_cut``: the outermost values are far away, and left out.
+    """
+
+    edges: Floats
+    heights: Floats
+    before: float
+    after: float
+    share_missing: float
+    missing: str
+    chance: str
+    is_cut: bool
+
+
+@dataclass(frozen=True)
+class Bar:
+    """How many training rows hold a category."""
+
+    label: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Categories:
+    """The most frequent categories, among them the two; ``rest``: all others, as one."""
+
+    bars: tuple[Bar, ...]
+    before: int
+    after: int
+    rest: Bar | None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One change."""
+
+    step: Step
+    spread: Numbers | Categories
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The changes, the most important first."""
+
+    caption: Caption
+    panels: tuple[Panel, ...]
+    n_rows: int
+
+
+def changes_of(one: Counterfactual, wording: Wording | None = None) -> Changes | Message:
+    """A panel for each change; those beyond the eighth are named in a note."""
+    this = Explanation.of(one, wording, who="changes()")
+    title = "What would have to change"
+    if this.nothing:
+        return Message(Caption(title, f"The model says {this.now}.", (), f"{title}. {this.nothing}"), this.nothing)
+    title = f"What would make it {this.target} instead of {this.decided}"
+    features = this.by_importance()
+    steps = [this.step(j) for j in features]
+    rest = steps[_MOST_CHANGES:]
+    alt = f"{title}: {listed(steps, 5)}. The decision goes from {this.now} to {this.then}."
+    statistics = this.batch.provenance.statistics
+    panels = tuple(_panel(this, j, statistics.columns[j]) for j in features[:_MOST_CHANGES])
+    notes = [f"… and {counted(len(rest), 'more change', 'more changes')}: {listed(rest, 30)}"] if rest else []
+    if any(isinstance(panel.spread, Numbers) and panel.spread.is_cut for panel in panels):
+        notes.append("Where an axis ends in ··· the outermost 1 % of the training values are left out.")
+    return Changes(Caption(title, f"{this.now} → {this.then}", tuple(notes), alt), panels, statistics.n_rows)
+
+
+def _panel(this: Explanation, j: int, statistics: ColumnStatistics) -> Panel:
+    before, after = float(this.row[j]), float(this.values[j])
+    spread: Numbers | Categories
+    if this.batch.schema.columns[j].is_categorical:
+        spread = _categories(this, j, statistics, int(before), int(after))
+    else:
+        spread = _numbers(this, statistics, before, after)
+    return Panel(this.step(j), spread)
+
+
+def _numbers(this: Explanation, statistics: ColumnStatistics, before: float, after: float) -> Numbers:
+    n_rows = this.batch.provenance.statistics.n_rows
+    share = statistics.n_missing / n_rows if n_rows else 0.0
+    chance = this.formatter.percent(share) if statistics.n_missing else ""
+    edges, heights, is_cut = _seen(statistics.edges, evened(statistics), np.array([before, after]))
+    return Numbers(edges, heights, before, after, share, this.formatter.missing, chance, is_cut)
+
+
+def _seen(edges: Floats, heights: Floats, marks: Floats) -> tuple[Floats, Floats, bool]:
+    """The bars without the outermost, where these take up most of the axis and no mark lies among them."""
+    if heights.sum() <= 0:
+        return edges, heights, False
+    share = np.cumsum(heights) / heights.sum()
+    first, last = np.searchsorted(share, _OUTER), np.searchsorted(share, 1 - _OUTER)
+    present = marks[~np.isnan(marks)]
+    if len(present):
+        first = min(first, np.clip(np.searchsorted(edges, present.min(), side="right") - 1, 0, len(heights) - 1))
+        last = max(last, np.clip(np.searchsorted(edges, present.max()) - 1, 0, len(heights) - 1))
+    if last + 1 - first > _MOSTLY * len(heights):
+        return edges, heights, False
+    return edges[first : last + 2], heights[first : last + 1], True
+
+
+def _categories(this: Explanation, j: int, statistics: ColumnStatistics, before: int, after: int) -> Categories:
+    """The two categories and the most frequent others, the most frequent first; a missing value comes last."""
+    n_levels = len(this.batch.schema.columns[j].levels)
+    counts = np.zeros(n_levels + 1, dtype=np.intp)
+    counts[: len(statistics.counts)] = statistics.counts  # a category that training never saw has none
+    counts[-1] = statistics.n_missing  # by the code of a missing value, -1, too
+    order = [int(code) for code in np.argsort(-counts[:-1], kind="stable")]
+    if statistics.n_missing or -1 in (before, after):
+        order.append(-1)
+    asked = {before, after}
+    room = _MOST_CATEGORIES - len(asked)
+    others = [code for code in order if code not in asked and counts[code]]  # unseen in training, or kept back
+    kept = others if len(others) <= room else others[: room - 1]
+    left_out = [code for code in others if code not in kept]
+    shown = [code for code in order if code in asked or code in kept]
+    bars = [Bar(this.formatter.value(j, code), int(counts[code])) for code in shown]
+    n_left_out = sum(int(counts[code]) for code in left_out)
+    rest = Bar(counted(len(left_out), "other", "others"), n_left_out) if left_out else None
+    return Categories(tuple(bars), shown.index(before), shown.index(after), rest)

@@ -1,0 +1,172 @@
+"""What all pictures say: a title, the decisions, and the words where there is nothing to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from nicecf.exceptions import OptionError
+from nicecf.results.batch import Batch
+from nicecf.results.counterfactual import Counterfactual
+from nicecf.results.counterfactuals import Counterfactuals
+from nicecf.support.types import Bools, Floats
+from nicecf.tables.schema import differs
+from nicecf.tables.statistics import ColumnStatistics
+from nicecf.views.plots.formatting import PlotFormatter
+from nicecf.views.words.formatting import by_importance
+from nicecf.views.words.wording import Wording
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What stands above and below a picture; ``alt`` says it all in words."""
+
+    title: str
+    subtitle: str
+    notes: tuple[str, ...]
+    alt: str
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is shown where there is nothing to draw."""
+
+    caption: Caption
+    words: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One feature that changes."""
+
+    feature: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        """``credit_score 626 → 708``."""
+        return f"{self.feature} {self.before} → {self.after}"
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """One explanation, encoded; ``formatted``: the values before and after each change, by feature."""
+
+    batch: Batch
+    formatter: PlotFormatter
+    formatted: Mapping[int, tuple[str, str]]
+
+    @classmethod
+    def of(cls, one: Counterfactual, wording: Wording | None, *, who: str) -> Explanation:
+        """Read a Counterfactual; OptionError for anything else."""
+        if not isinstance(one, Counterfactual):
+            raise OptionError(
+                f"{who} draws one explanation, such as cfs[0], got {type(one).__name__}. Choose one by its position."
+            )
+        return cls.each(one.batch, wording)[0]
+
+    @classmethod
+    def each(cls, batch: Batch, wording: Wording | None) -> list[Explanation]:
+        """All of a batch, one by one."""
+        formatter = PlotFormatter.of(batch, wording)
+        changes = formatter.changes(batch)
+        return [cls(batch.take(np.array([i])), formatter, changes[i]) for i in range(len(batch))]
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a counterfactual."""
+        return bool(self.batch.found[0])
+
+    @property
+    def row(self) -> Floats:
+        """The encoded row."""
+        return self.batch.before.values[0]
+
+    @property
+    def values(self) -> Floats:
+        """The encoded counterfactual."""
+        return self.batch.after.values[0]
+
+    @property
+    def is_changed(self) -> Bools:
+        """Which features change."""
+        return differs(self.row, self.values) & self.found
+
+    @property
+    def target(self) -> str:
+        """The counterfactual's class."""
+        return self.formatter.label(self.batch.after.decided[0])
+
+    @property
+    def decided(self) -> str:
+        """The row's class."""
+        return self.formatter.label(self.batch.before.decided[0])
+
+    @property
+    def now(self) -> str:
+        """The decision on the row: ``denied (51 %)``."""
+        return f"{self.decided} ({self.formatter.percent(self.batch.before.probability[0])})"
+
+    @property
+    def then(self) -> str:
+        """The decision on the counterfactual."""
+        return f"{self.target} ({self.formatter.percent(self.batch.after.probability[0])})"
+
+    @property
+    def distance(self) -> float:
+        """From the row to the counterfactual."""
+        return float(self.batch.distances[0])
+
+    @property
+    def nothing(self) -> str | None:
+        """Why there is nothing to draw, in words; None where something changes."""
+        if not self.found:
+            return f"No counterfactual was found: {self.formatter.reason(self.batch.reasons[0])}."
+        return None if self.formatted else f"The model says {self.now} already; nothing has to change."
+
+    def step(self, j: int) -> Step:
+        """The change of a feature."""
+        return Step(self.formatter.feature(j), *self.formatted[j])
+
+    def by_importance(self) -> list[int]:
+        """The features that change, what matters most first."""
+        return [int(j) for j in self.batch.steps.feature[by_importance(self.batch)]]
+
+
+def check_many(cfs: Counterfactuals, *, who: str) -> None:
+    """OptionError unless it is a Counterfactuals."""
+    if not isinstance(cfs, Counterfactuals):
+        raise OptionError(f"{who} draws what explain gives, a Counterfactuals, got {type(cfs).__name__}.")
+
+
+def listed(parts: Iterable[object], most: int) -> str:
+    """The first few, and how many more there are.
+
+    >>> listed(["a", "b", "c", "d"], 2)
+    'a, b and 2 more'
+    """
+    every = list(map(str, parts))
+    if len(every) <= most:
+        return ", ".join(every)
+    return f"{', '.join(every[:most])} and {len(every) - most:,} more"
+
+
+def evened(statistics: ColumnStatistics) -> Floats:
+    """The counts as if all bars held equally many possible values: of 62 whole numbers in 40 bars, some hold two."""
+    if not statistics.is_exact or not len(statistics.edges):
+        return statistics.counts.astype(np.float64)
+    steps = np.ceil(np.round(statistics.edges * 10.0**statistics.decimals, 6))
+    held = np.diff(steps)
+    held[-1] += statistics.edges[-1] * 10.0**statistics.decimals == steps[-1]  # the last edge belongs to its bar
+    return np.asarray(statistics.counts * np.median(held) / np.maximum(held, 1))
+
+
+def counted(n: int, what: str, more: str | None = None) -> str:
+    """A number and what it counts.
+
+    >>> counted(1, "change"), counted(1200, "change")
+    ('1 change', '1,200 changes')
+    """
+    return f"{n:,} {what if n == 1 else more or what + 's'}"

@@ -1,0 +1,119 @@
+"""Several explanations of one row, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from nicecf.exceptions import OptionError
+from nicecf.results.counterfactual import Counterfactual
+from nicecf.views.plots.data.common import Caption, Explanation, listed
+from nicecf.views.plots.formatting import seen
+from nicecf.views.words.wording import Wording
+
+# A table of this many lines is shown in full.
+_FEW = 12
+_MOST = 30
+NOTHING = "-"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value, and whether it is another than in the row."""
+
+    text: str
+    is_changed: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """One feature, or one line of the foot: the row, then each variant."""
+
+    name: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Variants:
+    """A table: one line for each feature, a column for the row and one for each variant."""
+
+    caption: Caption
+    columns: tuple[str, ...]
+    lines: tuple[Line, ...]
+    folded: tuple[str, ...]
+    foot: tuple[Line, ...]
+
+
+def variants_of(by_name: Mapping[str, Counterfactual], wording: Wording | None = None) -> Variants:
+    """The table. Of many features, those that more variants change come first, and what nobody changes is folded."""
+    if not isinstance(by_name, Mapping) or not by_name:
+        raise OptionError(
+            "variants() takes the explanations by their names, such as "
+            f"{{'sparsity': cfs[0], 'proximity': others[0]}}, got {by_name!r}."
+        )
+    names = [seen(str(name)) for name in by_name]
+    ones = [Explanation.of(one, wording, who=f"variants({name!r})") for name, one in by_name.items()]
+    first = ones[0]
+    _check_same_row(names, ones)
+    changed = np.array([one.is_changed for one in ones])
+    order = np.argsort(-changed.sum(axis=0), kind="stable")
+    n_changed = int(changed.any(axis=0).sum())
+    n_features = len(order)
+    shown = np.arange(n_features) if n_features <= _FEW else order[: min(n_changed, _MOST)]
+    n_unchanged = n_features - max(n_changed, len(shown))
+    folded = [
+        f"… and {more:,} more {that}"
+        for more, that in (
+            (max(n_changed - len(shown), 0), "that change"),
+            (n_unchanged, "that nobody changes" if len(ones) > 1 else "that stay as they are"),
+        )
+        if more
+    ]
+    lines = tuple(
+        Line(
+            first.formatter.feature(j), (Cell(first.formatter.value(j, first.row[j])), *(_cell(one, j) for one in ones))
+        )
+        for j in shown
+    )
+    notes = tuple(f"{name}: {one.nothing}" for name, one in zip(names, ones, strict=True) if one.nothing)
+    title = "What would have to be different"
+    subtitle = f"The model says {first.now}. ▸ marks a change"
+    alt = f"{title}? The model says {first.now}. " + " ".join(
+        f"{name}: {one.nothing or f'{one.then} by {listed(map(one.step, one.by_importance()), 3)}.'}"
+        for name, one in zip(names, ones, strict=True)
+    )
+    return Variants(Caption(title, subtitle, notes, alt), ("row", *names), lines, tuple(folded), _foot(first, ones))
+
+
+def _check_same_row(names: list[str], ones: list[Explanation]) -> None:
+    def read(one: Explanation) -> list[tuple[Hashable, str]]:
+        return [(c.name, one.formatter.value(j, one.row[j])) for j, c in enumerate(one.batch.schema.columns)]
+
+    expected = read(ones[0])
+    for name, one in zip(names, ones, strict=True):
+        if read(one) != expected:
+            raise OptionError(
+                f"variants() takes several explanations of one row, but {names[0]!r} and {name!r} explain different "
+                "rows. Explain the same row with each, and pass the same position of each, such as cfs[0]."
+            )
+
+
+def _cell(one: Explanation, j: int) -> Cell:
+    if not one.found:
+        return Cell(NOTHING)
+    return (
+        Cell(one.formatted[j][1], is_changed=True) if j in one.formatted else Cell(one.formatter.value(j, one.row[j]))
+    )
+
+
+def _foot(first: Explanation, ones: list[Explanation]) -> tuple[Line, ...]:
+    def line(name: str, row: str, cells: list[str]) -> Line:
+        return Line(name, tuple(Cell(text) for text in (row, *cells)))
+
+    return (
+        line("decision", first.now, [one.then if one.found else "not found" for one in ones]),
+        line("changes", "", [str(len(one.formatted)) if one.found else NOTHING for one in ones]),
+        line("distance", "", [f"{one.distance:.3f}" if one.found else NOTHING for one in ones]),
+    )

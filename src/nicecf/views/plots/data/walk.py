@@ -1,0 +1,139 @@
+"""The walk from a row to its counterfactual: the probability after each step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from nicecf.models.decision import Rule
+from nicecf.results.batch import Batch
+from nicecf.results.counterfactual import Counterfactual
+from nicecf.support.types import Floats
+from nicecf.views.plots.data.common import Caption, Explanation, Message, Step, counted, listed
+from nicecf.views.words.wording import Wording
+
+_MOST_STEPS = 30
+_MOST_CHANGES = 6
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where the walk is after a step, with its changes and how many more there are; the row is number 0.
+
+    ``decision`` is named where it is another than at the stop before; ``is_there``: it is the target.
+    """
+
+    number: int
+    changes: tuple[Step, ...]
+    n_more: int
+    probability: float
+    chance: str
+    rival: float
+    decision: str | None
+    is_there: bool
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The probability of ``target`` at each stop, and that of ``rival``, the row's class, where there are others.
+
+    ``threshold``: the target is decided on from there, as ``turn`` says; None where one number does not tell.
+    ``folded``: how many steps are left out after the stop ``fold``.
+    """
+
+    caption: Caption
+    target: str
+    rival: str | None
+    threshold: float | None
+    turn: str
+    stops: tuple[Stop, ...]
+    fold: int | None
+    folded: int
+
+
+def walk_of(one: Counterfactual, wording: Wording | None = None) -> Walk | Message:
+    """The stops of a walk, the row first; beyond thirty steps those in the middle are left out."""
+    this = Explanation.of(one, wording, who="walk()")
+    title = "The way to another decision"
+    if this.nothing:
+        return Message(Caption(title, f"The model says {this.now}.", (), f"{title}. {this.nothing}"), this.nothing)
+    title = f"The way to {this.target}"
+    batch = this.batch
+    steps, target, own = batch.steps, batch.after.decided[0], batch.before.decided[0]
+    numbers = np.unique(steps.step)
+    reached = np.concatenate(
+        [batch.before.probabilities[:1], *(steps.reached[np.flatnonzero(steps.step == n)[:1]] for n in numbers)]
+    )
+    decided = _decided(batch, reached)
+    stops = [_stop(this, 0, (), reached[0], this.decided, is_there=False)]
+    for i, number in enumerate(numbers, start=1):
+        here = steps.feature[steps.step == number]
+        changes = tuple(this.step(j) for j in this.by_importance() if j in here)
+        is_new = decided[i] != decided[i - 1]
+        decision = this.formatter.label(decided[i]) if is_new else None
+        stops.append(_stop(this, i, changes, reached[i], decision, is_there=decided[i] == int(target)))
+    head = _MOST_STEPS // 2
+    folded = max(len(stops) - 1 - _MOST_STEPS, 0)
+    shown = stops[: head + 1] + stops[head + 1 + folded :] if folded else stops
+    threshold = _threshold(batch)
+    alt = (
+        f"{title}: the probability goes from {stops[0].chance} to {stops[-1].chance} in "
+        f"{counted(len(stops) - 1, 'step')}: {listed(map(this.step, this.by_importance()), 5)}."
+    )
+    return Walk(
+        Caption(
+            title,
+            f"Probability of {this.target} after each step: {this.now} becomes {this.then}",
+            (),
+            alt,
+        ),
+        this.target,
+        this.decided if len(batch.classes) > 2 and own != target else None,
+        threshold,
+        "" if threshold is None else f"{this.target} from {this.formatter.percent(threshold)} on",
+        tuple(shown),
+        head if folded else None,
+        folded,
+    )
+
+
+def _stop(
+    this: Explanation, number: int, changes: tuple[Step, ...], reached: Floats, decision: str | None, *, is_there: bool
+) -> Stop:
+    probability = float(reached[this.batch.after.decided[0]])
+    rival = float(reached[this.batch.before.decided[0]])
+    shown = changes if len(changes) <= _MOST_CHANGES else changes[: _MOST_CHANGES - 1]
+    n_more = len(changes) - len(shown)
+    return Stop(number, shown, n_more, probability, this.formatter.percent(probability), rival, decision, is_there)
+
+
+def _rule(batch: Batch) -> Rule | None:
+    """How the model's probabilities become a decision, where that is known and nothing but they count."""
+    maker = batch.provenance.maker
+    rule = None if maker is None else maker.panel.members[0].rule
+    return None if rule is None or rule.by_predict else rule
+
+
+def _decided(batch: Batch, reached: Floats) -> list[int]:
+    """The class decided on at each stop; where only the ends are known, the row's until the last."""
+    before, after = int(batch.before.decided[0]), int(batch.after.decided[0])
+    rule = _rule(batch)
+    if rule is None:
+        return [*[before] * (len(reached) - 1), after]
+    decided = [int(one) for one in rule.decide(reached, batch.classes)]
+    return [before, *decided[1:-1], after]
+
+
+def _threshold(batch: Batch) -> float | None:
+    """From which probability on the target is decided on; None where it takes more than one number to say."""
+    rule = _rule(batch)
+    if rule is None or rule.function is not None or len(batch.classes) != 2:
+        return None
+    if rule.cutoffs is None:
+        return 0.5
+    target = int(batch.after.decided[0])
+    own, other = float(rule.cutoffs[target]), float(rule.cutoffs[1 - target])
+    if np.isnan(own) == np.isnan(other):
+        return None
+    return 1.0 - other if np.isnan(own) else own

@@ -1,0 +1,230 @@
+"""Many explanations in two tables: which features change how often and by how much, and what recourse costs whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nicecf.exceptions import plain
+from nicecf.results.batch import Batch
+from nicecf.search.distance import Heom
+from nicecf.support.types import Bools, CellValue, Floats, Ints, Label, Objects
+from nicecf.tables.schema import Column, Schema, differs
+from nicecf.views.summary import tables
+from nicecf.views.summary.grouping import By, Groups, groups_by
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary:
+    """Over many rows: what changes, and what it costs, for each class that the model decided on.
+
+    With ``by``, also for each group of a column. Each row counts once: of several counterfactuals, the first.
+
+    ``groups``, one line per class (and ``group``): ``rows``; ``found``, how many have a counterfactual; ``coverage``,
+    their share; of those, ``mean_changes``, ``mean_distance`` and ``median_distance`` (the cost of recourse),
+    ``mean_plausibility`` where the explainer has a measure of it; with ``by`` the ``ratio`` of the mean distance to
+    that of the group that is best off in this class. A row that is in the target already costs nothing.
+
+    ``features``, one line per class (and ``group``) and feature, the most frequent first: ``rows`` that were found;
+    ``changed``, in how many of them the feature changes, and their ``share``. Numbers: ``median_change``, with a sign,
+    ``p10_change`` and ``p90_change``, the share ``increased`` of the changes, all of them without changes from or to
+    a missing value; ``before`` and ``after`` are medians of the rows in which the feature changes. Categories:
+    ``before`` and ``after`` of the most frequent change, which happened ``times`` times. ``distance_share``: the part
+    of the feature in the distance, on average over the rows that change at all.
+    """
+
+    features: pd.DataFrame
+    groups: pd.DataFrame
+    by: str | None = None
+    note: str | None = None
+
+    def __repr__(self) -> str:
+        """Both tables, as far as 100 columns and a screen take them."""
+        return tables.as_text(self)
+
+    def _repr_html_(self) -> str:
+        return tables.as_html(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """What is summarised, one line per row: encoded rows and counterfactuals, and what is known of them."""
+
+    rows: Floats
+    values: Floats
+    found: Bools
+    decided: Ints
+    errors: Floats
+
+
+def summary_of(batch: Batch, by: By = None) -> Summary:
+    """The summary of a batch, by the first counterfactual of each row."""
+    first = batch.first_of_rows
+    groups = None if by is None else groups_by(by, batch.schema, batch.before.values, batch.labels, first)
+    lines = Lines(
+        batch.before.values[first],
+        batch.after.values[first],
+        batch.found[first],
+        batch.before.decided[first],
+        batch.errors[first],
+    )
+    note = None
+    if len(first) < len(batch):
+        note = f"Each row counts once: of {len(batch):,} counterfactuals, the first of each row."
+    return summarize(lines, batch.schema, batch.distance, batch.classes, groups, note=note)
+
+
+def summarize(
+    lines: Lines, schema: Schema, distance: Heom, classes: Objects, groups: Groups | None, *, note: str | None = None
+) -> Summary:
+    """Both tables. Classes stand in the order of ``classes``, groups in theirs; those without a row are left out."""
+    n_groups = 1 if groups is None else max(len(groups.labels), 1)
+    keys = lines.decided * n_groups + (0 if groups is None else groups.codes)
+    # A cell is a class, or a group in it.
+    present, cell = np.unique(keys, return_inverse=True)
+    cell = cell.reshape(-1)
+    names: dict[str, list[Label]] = {"predicted": [plain(classes[key // n_groups]) for key in present]}
+    if groups is not None:
+        names["group"] = [groups.labels[key % n_groups] for key in present]
+    total = np.where(lines.found, distance.between(lines.rows, lines.values), np.nan)
+    costs = _costs(lines, cell, len(present), total)
+    if groups is not None:
+        costs["ratio"] = _to_best(costs["mean_distance"], present // n_groups)
+    features = _features(lines, schema, cell, len(present), distance, total)
+    each = features.pop("cell")
+    return Summary(
+        pd.DataFrame({name: _objects([labels[at] for at in each]) for name, labels in names.items()} | features),
+        pd.DataFrame({name: _objects(labels) for name, labels in names.items()} | costs),
+        None if groups is None else groups.name,
+        note,
+    )
+
+
+def _costs(lines: Lines, cell: Ints, n_cells: int, total: Floats) -> dict[str, Any]:  # columns of a frame
+    rows = np.bincount(cell, minlength=n_cells)
+    found = np.bincount(cell[lines.found], minlength=n_cells)
+    changes = differs(lines.rows, lines.values).sum(axis=1)
+    measured = {"changes": changes, "distance": total, "error": lines.errors}
+    of = pd.DataFrame({name: np.where(lines.found, one, np.nan) for name, one in measured.items()}).groupby(cell)
+    table = {
+        "rows": rows,
+        "found": found,
+        "coverage": found / rows,
+        "mean_changes": of["changes"].mean().to_numpy(),
+        "mean_distance": of["distance"].mean().to_numpy(),
+        "median_distance": of["distance"].median().to_numpy(),
+    }
+    error = of["error"].mean().to_numpy()
+    return table if np.isnan(error).all() else {**table, "mean_plausibility": error}
+
+
+def _to_best(mean: Floats, decided: Ints) -> Floats:
+    """Each mean beside the least one by the same decision."""
+    best = pd.Series(mean).groupby(decided).transform("min").to_numpy(dtype=np.float64)
+    # If the best-off group pays nothing, no other group pays a multiple of it.
+    ratio = np.divide(mean, best, out=np.full(len(mean), np.nan), where=best > 0)
+    return np.where(mean == best, 1.0, ratio)
+
+
+def _features(
+    lines: Lines, schema: Schema, cell: Ints, n_cells: int, distance: Heom, total: Floats
+) -> dict[str, Any]:  # columns of a frame
+    """Columns with an entry for each feature of each cell, the most frequent change of a cell first."""
+    n_features = len(schema.columns)
+    line, feature = np.nonzero(differs(lines.rows, lines.values) & lines.found[:, None])
+    moves = pd.DataFrame({"before": lines.rows[line, feature], "after": lines.values[line, feature]})
+    place, n_places = cell[line] * n_features + feature, n_cells * n_features
+    changed = np.bincount(place, minlength=n_places)
+    is_category = schema.is_categorical[feature]
+    numbers = _of_numbers(moves[~is_category], place[~is_category], n_places)
+    most = _most_frequent(moves[is_category], place[is_category], n_places)
+    order = np.lexsort((np.arange(n_places), -changed, np.arange(n_places) // n_features))
+    each, of = order // n_features, order % n_features
+    found = np.bincount(cell[lines.found], minlength=n_cells)[each]
+    sides = {
+        side: _objects(
+            [
+                _level(most[side][at], schema.columns[j])
+                if schema.columns[j].is_categorical
+                else _known(numbers[side][at])
+                for at, j in zip(order.tolist(), of.tolist(), strict=True)
+            ]
+        )
+        for side in ("before", "after")
+    }
+    return {
+        "cell": each,
+        "feature": _objects([schema.columns[j].name for j in of]),
+        "rows": found,
+        "changed": changed[order],
+        "share": _ratio(changed[order], found),
+        **{name: numbers[name][order] for name in ("median_change", "p10_change", "p90_change", "increased")},
+        **sides,
+        "times": pd.array(most["times"][order], dtype="Int64"),
+        "distance_share": _parts(lines, cell, n_cells, distance, total).ravel()[order],
+    }
+
+
+def _of_numbers(moves: pd.DataFrame, place: Ints, n_places: int) -> dict[str, Floats]:
+    change = (moves["after"] - moves["before"]).to_numpy()
+    is_whole = ~np.isnan(change)
+    quantiles = pd.Series(change).groupby(place).quantile([0.1, 0.5, 0.9]).unstack()
+    quantiles = quantiles.reindex(index=range(n_places), columns=[0.1, 0.5, 0.9])
+    # Medians of whole changes; where every one of them is from or to a missing value, of the side that is known.
+    medians = moves[is_whole].groupby(place[is_whole]).median().reindex(range(n_places))
+    medians = medians.fillna(moves.groupby(place).median().reindex(range(n_places)))
+    return {
+        "p10_change": quantiles[0.1].to_numpy(dtype=np.float64),
+        "median_change": quantiles[0.5].to_numpy(dtype=np.float64),
+        "p90_change": quantiles[0.9].to_numpy(dtype=np.float64),
+        "increased": _ratio(
+            np.bincount(place[change > 0], minlength=n_places), np.bincount(place[is_whole], minlength=n_places)
+        ),
+        "before": medians["before"].to_numpy(dtype=np.float64),
+        "after": medians["after"].to_numpy(dtype=np.float64),
+    }
+
+
+def _most_frequent(moves: pd.DataFrame, place: Ints, n_places: int) -> dict[str, Floats]:
+    """The codes before and after, and how often; on a tie the change whose categories training showed first."""
+    counts = moves.assign(place=place).groupby(["place", "before", "after"]).size().rename("times").reset_index()
+    most = counts.sort_values(["place", "times"], ascending=[True, False], kind="stable").drop_duplicates("place")
+    most = most.set_index("place").reindex(range(n_places))
+    return {name: most[name].to_numpy(dtype=np.float64) for name in ("before", "after", "times")}
+
+
+def _parts(lines: Lines, cell: Ints, n_cells: int, distance: Heom, total: Floats) -> Floats:
+    """The part of each feature in the distance, averaged over the rows of a cell that change: (cells, features)."""
+    is_moving = total > 0
+    cell, rows, values, total = cell[is_moving], lines.rows[is_moving], lines.values[is_moving], total[is_moving]
+    moving = np.bincount(cell, minlength=n_cells)
+    sums = [
+        np.bincount(cell, weights=distance.feature(j, rows[:, j], values[:, j]) / total, minlength=n_cells)
+        for j in range(rows.shape[1])
+    ]
+    return np.column_stack([_ratio(one, moving) for one in sums])
+
+
+def _level(code: float, column: Column) -> CellValue:
+    return None if np.isnan(code) or code < 0 else plain(column.levels[int(code)])
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _ratio(counts: Ints | Floats, of: Ints) -> Floats:
+    """A share; missing where there is nothing to have a share of."""
+    return np.divide(counts, of, out=np.full(len(of), np.nan), where=of > 0)
+
+
+def _objects(values: Sequence[CellValue]) -> pd.Series[CellValue]:
+    """A column of anything: pandas would make strings of its own, and nan of None, of an array of objects."""
+    objects = np.empty(len(values), dtype=object)
+    for at, value in enumerate(values):  # one by one: numpy would take a list of tuples for a table
+        objects[at] = value
+    return pd.Series(objects, dtype=object)

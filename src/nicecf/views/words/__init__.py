@@ -1,0 +1,144 @@
+"""Explanations for people: texts in four styles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias, get_args
+
+from nicecf.results.batch import Batch
+from nicecf.support.options import choose
+from nicecf.views.words.formatting import FormattedExplanation, Formatter, formatted
+from nicecf.views.words.wording import Wording
+
+Style: TypeAlias = Literal["sentence", "bullets", "analyst", "letter"]
+
+# More reasons than these do not help a reader; what would have to change is listed in full.
+_MOST_REASONS = 4
+
+
+def texts(batch: Batch, style: str = "sentence", wording: Wording | None = None, *, ask: bool = True) -> list[str]:
+    """Explanations in words, one for each entry of a batch; what matters most comes first.
+
+    Numbers have the decimals of their column, or as many more as the decision needs: the model is asked, at most a few
+    times for all of them. Without ``ask`` it is not, and numbers longer than their column have all digits.
+    """
+    choose("style", style, get_args(Style))
+    formatter = Formatter.of(batch, wording, is_letter=style == "letter")
+    return [put(one, style, formatter.wording) for one in formatted(batch, formatter, ask=ask)]
+
+
+def put(one: FormattedExplanation, style: str, wording: Wording) -> str:
+    """The parts of an explanation, put together in a style that is known."""
+    return _STYLES[style](one, wording)
+
+
+def _sentence(one: FormattedExplanation, wording: Wording) -> str:
+    if not one.is_found:
+        return wording.say("sentence.not_found", reason=one.reason)
+    if not one.changes:
+        return wording.say("sentence.unchanged", decision=one.decision, chance=one.chance)
+    changes = wording.listed(_changes("sentence.change", one, wording))
+    return wording.say("sentence.found", changes=changes, **one.outcome)
+
+
+def _bullets(one: FormattedExplanation, wording: Wording) -> str:
+    if not one.is_found:
+        head = wording.say("bullets.not_found", decision=one.decision, chance=one.chance)
+        return "\n".join([head, wording.say("bullets.reason", reason=one.reason)])
+    if not one.changes:
+        return wording.say("bullets.unchanged", decision=one.decision, chance=one.chance)
+    if len(one.changes) == 1:
+        head = wording.say("bullets.found_one", **one.outcome)
+    else:
+        head = wording.say("bullets.found", count=len(one.changes), **one.outcome)
+    return "\n".join([head, *_changes("bullets.change", one, wording)])
+
+
+def _analyst(one: FormattedExplanation, wording: Wording) -> str:
+    lines = [_analyst_head(one, wording)]
+    for number, each in enumerate(one.changes, start=1):
+        line = wording.say(
+            "analyst.change",
+            number=number,
+            feature=each.feature,
+            before=each.before,
+            after=each.after,
+            step=each.step,
+            other=one.other,
+            chance=each.chance,
+            share=each.share,
+        )
+        lines.append(line)
+    if one.note is not None:
+        lines.append(wording.say("analyst.note", note=one.note))
+    return "\n".join(lines)
+
+
+def _analyst_head(one: FormattedExplanation, wording: Wording) -> str:
+    if not one.is_found:
+        return wording.say("analyst.not_found", decision=one.decision, chance=one.chance, reason=one.reason)
+    if not one.changes:
+        return wording.say("analyst.unchanged", decision=one.decision, chance=one.chance)
+    donor = wording.phrases["analyst.no_donor"]
+    if one.donor is not None:
+        donor = wording.say("analyst.donor", position=one.donor)
+    return wording.say(
+        "analyst.found",
+        **one.outcome,
+        other_chance_before=one.other_chance_before,
+        changes=_counted(wording, "analyst.changes", len(one.changes)),
+        steps=_counted(wording, "analyst.steps", max(each.step for each in one.changes)),
+        distance=one.distance,
+        donor=donor,
+    )
+
+
+def _letter(one: FormattedExplanation, wording: Wording) -> str:
+    phrases = wording.phrases
+    parts = [phrases["letter.title"], wording.say("letter.decision", decision=one.decision)]
+    if not one.is_found:
+        parts += [phrases["letter.not_found"], _letter_obstacle(one, wording), phrases["letter.closing_of_none"]]
+    elif not one.changes:
+        parts.append(phrases["letter.unchanged"])
+    else:
+        parts += [_letter_reasons(one, wording), _letter_changes(one, wording), phrases["letter.closing"]]
+    return "\n\n".join(parts)
+
+
+def _letter_obstacle(one: FormattedExplanation, wording: Wording) -> str:
+    if one.relaxation is None:
+        return wording.say("letter.reason_of_none", reason=one.reason)
+    rule, action = one.relaxation
+    return wording.say("letter.blocked", rule=rule, action=action)
+
+
+def _letter_reasons(one: FormattedExplanation, wording: Wording) -> str:
+    reasons = []
+    for number, each in enumerate(one.changes[:_MOST_REASONS], start=1):
+        phrase = {-1: "letter.reason_high", 0: "letter.reason", 1: "letter.reason_low"}[each.direction]
+        reasons.append(wording.say(phrase, number=number, feature=each.feature, before=each.before))
+    return "\n".join([wording.phrases["letter.reasons_one" if len(reasons) == 1 else "letter.reasons"], *reasons])
+
+
+def _letter_changes(one: FormattedExplanation, wording: Wording) -> str:
+    if len(one.changes) == 1:
+        head = wording.say("letter.otherwise_one", other=one.other)
+    else:
+        head = wording.say("letter.otherwise", other=one.other, count=len(one.changes))
+    return "\n".join([head, *_changes("letter.change", one, wording)])
+
+
+def _changes(phrase: str, one: FormattedExplanation, wording: Wording) -> list[str]:
+    return [wording.say(phrase, feature=each.feature, before=each.before, after=each.after) for each in one.changes]
+
+
+def _counted(wording: Wording, phrase: str, count: int) -> str:
+    return wording.phrases[f"{phrase}_one"] if count == 1 else wording.say(phrase, count=count)
+
+
+_STYLES: dict[str, Callable[[FormattedExplanation, Wording], str]] = {
+    "sentence": _sentence,
+    "bullets": _bullets,
+    "analyst": _analyst,
+    "letter": _letter,
+}

@@ -1,0 +1,243 @@
+"""Explanations cut into their parts, each of them in words: what the styles of a text put together."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from string import Formatter as Phrase
+
+import numpy as np
+import pandas as pd
+
+from nicecf.exceptions import OptionError
+from nicecf.results.batch import Batch, picked
+from nicecf.rules.relaxations import Relaxation
+from nicecf.support.formats import one_line, whole_percent
+from nicecf.support.phrases import Statement, Voice, percent_of
+from nicecf.support.types import CellValue, Floats, Ints, Label, is_number
+from nicecf.views.words.rounding import FormattedNumber, digits, formatted_numbers
+from nicecf.views.words.wording import Wording
+
+
+@dataclass(frozen=True)
+class FormattedChange:
+    """A change, said; ``direction``: 1 for a number that helps by going up, -1 by going down, else 0."""
+
+    feature: str
+    before: str
+    after: str
+    direction: int
+    step: int
+    chance: str
+    share: str
+
+
+@dataclass(frozen=True)
+class FormattedExplanation:
+    """An explanation, said: the parts that the styles put together. ``relaxation``: a rule, and what to do instead."""
+
+    is_found: bool
+    decision: str
+    chance: str
+    other: str
+    other_chance: str
+    other_chance_before: str
+    changes: tuple[FormattedChange, ...]
+    distance: str
+    donor: str | None
+    reason: str
+    relaxation: tuple[str, str] | None
+    note: str | None
+
+    @property
+    def outcome(self) -> dict[str, str]:
+        """What is said of the decision, as fields of a phrase."""
+        return {
+            "decision": self.decision,
+            "chance": self.chance,
+            "other": self.other,
+            "other_chance": self.other_chance,
+        }
+
+
+def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[FormattedExplanation]:
+    """The explanations in parts. ``ask``: whether the model may be asked how far numbers can be rounded."""
+    starts, changes = batch.steps.starts, _formatted_changes(batch, formatter, ask=ask)
+    now, then, of_then = (
+        whole_percent(each).tolist()
+        for each in (
+            batch.before.probability,
+            batch.after.probability,
+            picked(batch.before.probabilities, batch.after.decided),
+        )
+    )
+    labels = [formatter.label(label) for label in batch.classes]
+    return [
+        FormattedExplanation(
+            is_found=bool(batch.found[i]),
+            decision=labels[batch.before.decided[i]],
+            chance=formatter.percent(now[i]),
+            other=labels[batch.after.decided[i]],
+            other_chance=formatter.percent(then[i]),
+            other_chance_before=formatter.percent(of_then[i]),
+            changes=tuple(changes[starts[i] : starts[i + 1]]),
+            distance=formatter.number(f"{batch.distances[i]:.3g}"),
+            donor=None if batch.donors[i] is pd.NA else str(batch.donors[i]),
+            reason="" if batch.reasons[i] is None else formatter.statement(batch.reasons[i]),
+            relaxation=_formatted_relaxation(batch.relaxations[i], formatter),
+            note=formatter.statement(*batch.notes[i]) or None,
+        )
+        for i in range(len(batch))
+    ]
+
+
+def _formatted_relaxation(relaxation: Relaxation | None, formatter: Formatter) -> tuple[str, str] | None:
+    if relaxation is None:
+        return None
+    return formatter.statement(relaxation.blocks), formatter.statement(relaxation.instead)
+
+
+def _formatted_changes(batch: Batch, formatter: Formatter, *, ask: bool) -> list[FormattedChange]:
+    """All changes in words, by row and importance."""
+    table, steps, line = batch.changes, batch.steps, batch.steps.row()
+    numbers, parts = formatted_numbers(batch, ask=ask), _parts(batch)
+    distances = batch.distances[line]
+    shares = np.divide(parts, distances, out=np.zeros_like(parts), where=distances > 0)
+    share, chance = (whole_percent(each).tolist() for each in (shares, table["probability"].to_numpy(dtype=float)))
+    feature, before, after, step = (table[name].tolist() for name in ("feature", "before", "after", "step"))
+    ups = np.sign(batch.after.values[line, steps.feature] - batch.before.values[line, steps.feature])
+    is_ordered = ~batch.schema.is_categorical[steps.feature] & ~np.isnan(ups)
+    direction = np.where(is_ordered & (_gains(batch) > 0), ups, 0).astype(int).tolist()
+    return [
+        FormattedChange(
+            formatter.name(feature[at]),
+            *formatter.pair(feature[at], before[at], after[at], numbers[at]),
+            direction=direction[at],
+            step=step[at],
+            chance=formatter.percent(chance[at]),
+            share=formatter.percent(share[at]),
+        )
+        for at in by_importance(batch).tolist()
+    ]
+
+
+@dataclass(frozen=True)
+class Formatter:
+    """Says values, names and labels in a wording."""
+
+    wording: Wording
+    is_letter: bool = False
+
+    @classmethod
+    def of(cls, batch: Batch, wording: Wording | None, *, is_letter: bool = False) -> Formatter:
+        """Raises OptionError if the wording is not one, or names what the batch does not have."""
+        if wording is None:
+            return cls(Wording(), is_letter)
+        if not isinstance(wording, Wording):
+            raise OptionError(f"wording must be a nicecf.Wording, or None, got {type(wording).__name__}.")
+        wording.check(batch.schema.names, batch.classes)
+        return cls(wording, is_letter)
+
+    def name(self, feature: Hashable) -> str:
+        """What a feature is called; in a letter, names of columns are made words."""
+        name = self.wording.name(feature)
+        return name.replace("_", " ") if self.is_letter and name == str(feature) else name
+
+    def label(self, label: Label) -> str:
+        """What a class is called."""
+        called = self.wording.label(label)
+        return self._text(label) if called is None else called
+
+    def number(self, text: str) -> str:
+        return text.replace(".", self.wording.phrases["number.decimal_point"])
+
+    def percent(self, whole: int) -> str:
+        """A probability, of what `whole_percent` makes of it."""
+        return percent_of(whole, self.wording.phrases)
+
+    def pair(
+        self, feature: Hashable, before: CellValue, after: CellValue, number: FormattedNumber | None
+    ) -> tuple[str, str]:
+        """The values before and after a change; they never read the same."""
+        numbers = (None, None) if number is None else (number.before, number.after)
+        pair = [self._value(feature, value, text) for value, text in zip((before, after), numbers, strict=True)]
+        if pair[0] == pair[1]:  # such as categories that differ in white space only, or 1 and "1"
+            pair = [repr(before), repr(after)]
+        return pair[0], pair[1]
+
+    def _value(self, feature: Hashable, value: CellValue, number: str | None) -> str:
+        if number is not None:
+            return self.wording.measured(feature, self.number(number))
+        if value is None:
+            return self.wording.phrases["letter.missing" if self.is_letter else "value.missing"]
+        return self.wording.measured(feature, self._text(value))
+
+    def _text(self, value: CellValue) -> str:
+        """A category or a label, in one line."""
+        if isinstance(value, (bool, np.bool_)):
+            return self.wording.phrases["value.true" if value else "value.false"]
+        if is_number(value):
+            return self.number(digits(value) if isinstance(value, float) else str(value))
+        text = one_line(str(value))
+        is_unclear = not text or text in self._words or any(mark in text for mark in self._marks)
+        return self.wording.say("value.quoted", text=text) if is_unclear else text
+
+    @cached_property
+    def _words(self) -> set[str]:
+        return {self.wording.phrases[key] for key in ("value.missing", "letter.missing")}
+
+    @cached_property
+    def _marks(self) -> list[str]:
+        """What joins a sentence: a category that contains it would be taken for part of the sentence."""
+        phrases = self.wording.phrases
+        fixed = [part[0] for part in Phrase().parse(phrases["sentence.change"])]
+        return [mark for mark in (phrases["list.between"].strip(), phrases["list.last"], *fixed) if mark.strip()]
+
+    def statement(self, *statements: Statement) -> str:
+        """Reasons, notes or rules in words, in one line; names that nobody gave are in quotes."""
+        return one_line(self._voice.joined(statements))
+
+    @cached_property
+    def _voice(self) -> Voice:
+        return Voice(self.wording.phrases, feature=self._feature_in_statement, label=self._label_in_statement)
+
+    def _feature_in_statement(self, feature: Hashable) -> str:
+        name = self.name(feature)
+        return repr(feature) if name == str(feature) else name
+
+    def _label_in_statement(self, label: Label) -> str:
+        called = self.wording.label(label)
+        return repr(label) if called is None else called
+
+
+def by_importance(batch: Batch) -> Ints:
+    """The changes, ordered by row and then by what matters most.
+
+    That is what a change adds to the probability of the counterfactual's class; changes of one step share what it adds.
+    Equal ones by their part in the distance, then by the order of the columns.
+    """
+    # Rounded: what differs by an error of rounding is equal.
+    return np.lexsort((batch.steps.feature, -_parts(batch).round(9), -_gains(batch).round(9), batch.steps.row()))
+
+
+def _gains(batch: Batch) -> Floats:
+    """What each change adds to the probability of the counterfactual's class."""
+    steps, line = batch.steps, batch.steps.row()
+    decided = batch.after.decided[line]
+    reached = steps.reached[np.arange(len(line)), decided]
+    is_first = np.append(True, (np.diff(line) != 0) | (np.diff(steps.step) != 0))[: len(line)]
+    step = np.cumsum(is_first) - 1
+    start = np.flatnonzero(is_first)[step]
+    before = np.where(start == steps.starts[line], batch.before.probabilities[line, decided], reached[start - 1])
+    return np.asarray((reached - before) / np.bincount(step)[step])
+
+
+def _parts(batch: Batch) -> Floats:
+    """The part of each change in the distance."""
+    lines, features = batch.steps.row(), batch.steps.feature
+    parts = np.zeros(len(lines))
+    for j in np.unique(features).tolist():
+        here = np.flatnonzero(features == j)
+        parts[here] = batch.distance.feature(j, batch.before.values[lines[here], j], batch.after.values[lines[here], j])
+    return parts

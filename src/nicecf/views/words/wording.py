@@ -1,0 +1,168 @@
+"""How things are called in words: the phrases of a language, names of features and classes, units."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+from nicecf.exceptions import OptionError, did_you_mean, listed, plain
+from nicecf.support import toml_files
+from nicecf.support.formats import one_line
+from nicecf.support.phrases import REFERENCE, is_path, phrases_of
+from nicecf.support.types import Label
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wording:
+    """What people call the features and classes of a table, the units of its numbers, and the language of the texts.
+
+    Parameters
+    ----------
+    language
+        A language that comes with nicecf ("en"), or the path of a TOML file of your own: a copy of nicecf's
+        ``phrases/en.toml`` with every phrase translated.
+    names
+        ``{feature: what people call it}``.
+    units
+        ``{feature: unit}``: ``"EUR"`` is put after the number; a form with ``{}`` holds the number, such as
+        ``"€{}"`` or ``"{} months"``.
+    classes
+        ``{label: what people call it}``.
+
+    Notes
+    -----
+    Keys that are text also stand for features and labels that are written so: ``"1"`` for the class 1.
+
+    Examples
+    --------
+    >>> wording = Wording(names={"loan_amount": "the amount"}, units={"loan_amount": "€{}"})
+    >>> wording.name("loan_amount"), wording.name("age"), wording.measured("loan_amount", "900")
+    ('the amount', 'age', '€900')
+    """
+
+    language: str | os.PathLike[str] = REFERENCE
+    names: Mapping[Hashable, str] = field(default_factory=dict)
+    units: Mapping[Hashable, str] = field(default_factory=dict)
+    classes: Mapping[Hashable, str] = field(default_factory=dict)
+    phrases: Mapping[str, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check all that can be checked without a table, and keep copies."""
+        for option in ("names", "units", "classes"):
+            object.__setattr__(self, option, _texts(option, getattr(self, option)))
+        for feature, unit in self.units.items():
+            _check_unit(feature, unit)
+        object.__setattr__(self, "phrases", phrases_of(self.language))
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Wording:
+        """Read a wording from a TOML file, whose keys are the parameters of this class.
+
+        Such as::
+
+            language = "en"
+
+            [names]
+            loan_amount = "amount of the loan"
+
+            [units]
+            loan_amount = "EUR"
+            term_months = "{} months"
+
+            [classes]
+            1 = "approved"
+
+        A ``language`` that is a path is one as seen from the folder of this file.
+        """
+        read = toml_files.read(path)
+        known = [one.name for one in fields(cls) if one.init]
+        for key in read:
+            if key not in known:
+                raise OptionError(
+                    f"{path} has the key {key!r}, which is not known; choose among {listed(known)}."
+                    f"{did_you_mean(key, known)}"
+                )
+        language = read.get("language")
+        if isinstance(language, str) and is_path(language):
+            read["language"] = Path(path).parent / language
+        try:
+            return cls(**read)
+        except OptionError as error:
+            raise OptionError(f"{path}: {error}") from error
+
+    def check(self, features: Iterable[Hashable], classes: Iterable[Hashable]) -> None:
+        """Raises OptionError if it names features or classes that a table and its model do not have."""
+        for option, what, there in (
+            ("names", "feature", list(features)),
+            ("units", "feature", list(features)),
+            ("classes", "class", [plain(label) for label in classes]),
+        ):
+            known = {*there, *(text for one in there for text in _spellings(one))}
+            for one in getattr(self, option):
+                if one not in known:
+                    raise OptionError(
+                        f"{option} of the wording refers to the {what} {one!r}, which does not exist; choose among "
+                        f"{listed(there, limit=20)}.{did_you_mean(one, there)}"
+                    )
+
+    def say(self, phrase: str, **fields: object) -> str:
+        """A phrase with its fields filled in."""
+        return self.phrases[phrase].format(**fields)
+
+    def name(self, feature: Hashable) -> str:
+        """What a feature is called, in one line."""
+        return one_line(_looked_up(self.names, feature) or str(feature))
+
+    def label(self, label: Hashable) -> str | None:
+        """What a class is called, in one line; None if nothing is said of it."""
+        called = _looked_up(self.classes, label)
+        return None if called is None else one_line(called)
+
+    def measured(self, feature: Hashable, number: str) -> str:
+        """A number with the unit of its feature."""
+        unit = _looked_up(self.units, feature)
+        if unit is None:
+            return number
+        return unit.replace("{}", number) if "{}" in unit else self.say("number.unit", number=number, unit=unit)
+
+    def listed(self, parts: list[str]) -> str:
+        """Parts of a sentence, one after the other.
+
+        >>> Wording().listed(["a", "b", "c"])
+        'a, b and c'
+        """
+        if len(parts) < 2:
+            return "".join(parts)
+        return f"{self.phrases['list.between'].join(parts[:-1])}{self.phrases['list.last']}{parts[-1]}"
+
+
+def _looked_up(given: Mapping[Hashable, str], key: Hashable) -> str | None:
+    if not given:
+        return None
+    return next((given[one] for one in (key, *_spellings(key)) if one in given), None)
+
+
+def _spellings(key: Hashable) -> list[str]:
+    """How a key is written where it can only be text, as in a TOML file."""
+    whole = [str(int(key))] if isinstance(key, float) and key.is_integer() else []
+    return [str(key), str(key).lower(), *whole] if isinstance(key, bool) else [str(key), *whole]
+
+
+def _texts(option: str, given: object) -> dict[Label, str]:
+    if not isinstance(given, Mapping):
+        what = "classes" if option == "classes" else "features"
+        raise OptionError(f"{option} must be a dict from {what} to text, got {type(given).__name__}.")
+    for one, text in given.items():
+        if not isinstance(text, str) or not text.strip():
+            raise OptionError(f"{option} has {text!r} for {one!r}; pass text that is not empty.")
+    return {plain(one): text for one, text in given.items()}
+
+
+def _check_unit(feature: Hashable, unit: str) -> None:
+    if "{" in unit.replace("{}", "", 1) or "}" in unit.replace("{}", "", 1):
+        raise OptionError(
+            f"units has {unit!r} for {feature!r}; pass a unit such as 'EUR', or a form with one {{}} for the number, "
+            "such as '€{}'."
+        )

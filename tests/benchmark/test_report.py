@@ -1,0 +1,573 @@
+"""The report: known answers in its tables, verdicts that can fall either way, four formats, all files or none."""
+
+import csv
+import errno
+import io
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("matplotlib", reason="the figures of a report are drawn by matplotlib")
+
+from nicecf.benchmark import report
+from nicecf.benchmark.report import chapters, paper, paper_claims
+from nicecf.benchmark.report.claims import BOTH, Claim, judge
+from nicecf.benchmark.report.findings import QUALITIES, Findings, NotMeasuredError
+from nicecf.benchmark.report.names import NICE_VARIANTS, OURS, PAPER_METHODS
+from nicecf.benchmark.report.results import Results, RunFrames
+from nicecf.exceptions import ExperimentError, OptionError
+from nicecf.views.documents import render
+from nicecf.views.documents.document import Cell, Folded, Row, Table, Text
+
+nan = np.nan
+EVIL = "<script>alert('a|b')</script> & $x_1$ #1 *"
+PAPER_CLAIMS, OWN_CLAIMS = paper_claims.PAPER_CLAIMS, paper_claims.OWN_CLAIMS
+# How sparse, near and plausible a made-up method is, and how long it takes; the lower the better.
+LEVELS = {method: 1.0 + 0.3 * i for i, method in enumerate((*PAPER_METHODS, *OURS))}
+
+
+def made_up(datasets=("adult", "monk3"), models=("ann", "rf"), methods=PAPER_METHODS, *, rows=12, only=None, seed=0):
+    """A run with random figures. ``only``: method -> the datasets that it was run on; elsewhere it does not apply."""
+    random = np.random.default_rng(seed)
+    records, cells = [], []
+    for dataset in datasets:
+        for model in models:
+            for method in methods:
+                key = {"dataset": dataset, "model": model, "method": method}
+                if dataset not in (only or {}).get(method, datasets):
+                    cells.append({**key, "status": "does not apply", "error": "it takes numbers alone"})
+                    continue
+                cells.append({**key, "status": "done", "error": None})
+                for row in range(rows):
+                    found = method in NICE_VARIANTS or random.random() < 0.8
+                    values = LEVELS.get(method, 2.0) * random.lognormal(0, 0.3, len(QUALITIES))
+                    values[0] = np.ceil(values[0])
+                    records.append(
+                        {
+                            **key,
+                            "row": row,
+                            "predicted": row % 2,
+                            "status": "found" if found else "time limit" if row == 0 else "not found",
+                            "reason": None,
+                            **dict(zip(QUALITIES, values if found else np.full(len(QUALITIES), nan), strict=True)),
+                            "valid_for_other": float(random.random() < 0.5) if found and len(models) > 1 else None,
+                            "seconds": 0.001,
+                            "seconds_alone": LEVELS.get(method, 2.0) * random.lognormal(-4, 0.2) if row < 3 else None,
+                        }
+                    )
+    return RunFrames(
+        pd.DataFrame(records),
+        pd.DataFrame(cells).assign(fit_seconds=0.1, seconds=0.2, model_calls=7, model_rows=120),
+        pd.DataFrame([{"dataset": d, "model": m, "auc": 0.9, "parameters": "{}", "fit_seconds": 1.0} for d in datasets for m in models]),
+        pd.DataFrame({"dataset": datasets, "error": None, "n_rows": 500, "n_features": 6, "n_categorical": 1, "n_numerical": 5, "share_of_class_1": 0.4, "n_training": 300, "n_test": 200}),
+        {"commands": ["nicecf benchmark run --out results"], "seed": 0, "profile": "quick", "rows": rows, "time_limit": 20, "alone": 3, "versions": {"Python": "3.11"}, "machine": "made up"},
+    )  # fmt: skip
+
+
+def tables_of(run):
+    return {table.name: table for table in chapters.compose(Results.of(run)).tables()}
+
+
+def texts(table):
+    """The cells of a table by the label of their line; a quiet line by "label of the line above: its own"."""
+    return {row.cells[0].value or row.cells[0].text: [cell.text for cell in row.cells[1:]] for row in table.rows}
+
+
+def bold(table, label):
+    row = next(row for row in table.rows if row.cells[0].text == label)
+    return {head for head, cell in zip(table.head, row.cells, strict=True) if cell.is_bold}
+
+
+def findings_of(run, methods=None):
+    results = Results.of(run)
+    return results.compare(methods or results.method_names)
+
+
+@pytest.fixture(scope="module")
+def ten():
+    return tables_of(made_up())
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    """The report of an odd run: one model, a dataset and a method with markup in their names, something that failed."""
+    run = made_up((EVIL, "monk3"), ("rf",), ("nice-none", "wit", EVIL), rows=4)
+    failed = {"dataset": EVIL, "model": "rf", "method": "geco", "status": "failed", "error": f"ValueError: {EVIL}"}
+    run = replace(run, cells=pd.concat([run.cells, pd.DataFrame([failed])]))
+    out = tmp_path_factory.mktemp("odd")
+    return out, report.write(run, out)
+
+
+# By hand: two methods, one dataset, four rows. Method a: 1 2 1 -, method b: 2 2 3 1 (sparsity). Ranks of a: 1 1 1 2, of b:
+# 2 1 2 1 (a tie shares the lowest rank; not found is the worst, 2). Averages 1.25 and 1.5.
+def by_hand():
+    frame = pd.DataFrame(
+        {
+            "dataset": "monk3",
+            "model": "ann",
+            "method": ["nice-none"] * 4 + ["wit"] * 4,
+            "row": [0, 1, 2, 3] * 2,
+            "predicted": [0, 0, 1, 1] * 2,
+            "status": ["found", "found", "found", "time limit", *["found"] * 4],
+            "reason": None,
+            "sparsity": [1, 2, 1, nan, 2, 2, 3, 1],
+            "valid_for_other": [1, 0, 1, nan, 1, 1, 1, 0],
+            "seconds": [0.002] * 4 + [0.003] * 4,
+            "seconds_alone": [0.010, 0.030, nan, nan, 0.050, 0.020, nan, nan],
+        }
+    )
+    frame = frame.assign(**dict.fromkeys(QUALITIES, frame["sparsity"]))
+    return replace(made_up(("monk3",), ("ann",), ("nice-none", "wit"), rows=1), records=frame)
+
+
+def test_the_main_table_is_what_is_worked_out_by_hand():
+    table = tables_of(by_hand())["main_paper_ann"]
+    assert table.head == ("", "NICE (none)", "WIT")
+    lines = texts(table)
+    assert lines["Coverage (%)"] == ["75.0", "100.0"]
+    assert lines["CPU time (ms)"] == ["20.0", "35.0"]
+    assert lines["CPU time in the batch (ms)"] == ["2.00", "3.00"]
+    # Only two rows were timed: 10 < 50 and 30 > 20.
+    assert lines["Time rank"] == ["1.50", "1.50"]
+    assert lines["Spars. rank"] == ["1.25", "1.50"]
+    assert lines["Spars. rank: paper"] == ["5.17", "5.33"]
+    assert lines["Spars. rank: difference"] == ["-3.92", "-3.83"]
+    assert lines["Spars. rank: order, here / paper"] == ["1 / 1", "2 / 2"]
+    assert lines["CPU time (ms): here / paper"] == ["5.4x", "5.7x"]
+    assert "Time N = 2, CD = 1.386" in table.note
+    assert "Spars. N = 4, CD = 0.980" in table.note
+    assert "compare the order" in table.note
+
+
+def test_robustness_is_the_share_of_what_was_found():
+    assert texts(tables_of(by_hand())["metrics_paper_ann"])["CM robustness (%)"] == ["66.7", "75.0"]
+
+
+def test_plain_means_are_the_median_over_datasets_of_means():
+    run = by_hand()
+    other = run.records.assign(dataset="adult", sparsity=run.records["sparsity"] * 3)
+    third = run.records.assign(dataset="chess", sparsity=run.records["sparsity"] * 100)
+    run = replace(run, records=pd.concat([run.records, other, third]))
+    assert texts(tables_of(run)["means_ann"])["Features changed"] == ["4.000", "6.000"]
+
+
+def test_rows_that_were_not_explained_alone_are_timed_by_the_batch():
+    run = by_hand()
+    table = tables_of(replace(run, records=run.records.assign(seconds_alone=None)))["main_paper_ann"]
+    assert texts(table)["CPU time (ms, share of the batch)"] == ["2.0", "3.0"]
+    assert texts(table)["Time rank"] == ["1.25", "1.75"]
+    assert "CPU time in the batch (ms)" not in texts(table)
+
+
+def test_with_all_ten_methods_the_paper_stands_beside_and_no_order(ten):
+    for model in ("ann", "rf"):
+        lines = texts(ten[f"main_paper_{model}"])
+        printed = paper.FINDINGS.models[model]
+        assert lines["Prox. rank: paper"] == [f"{value:.2f}" for value in printed.ranks["l1_range"].averages.values()]
+        assert not [label for label in lines if "order" in label]
+        assert "compare the order" not in ten[f"main_paper_{model}"].note
+    assert "main_all_ann" not in ten
+
+
+def test_bold_is_the_best_and_what_is_within_the_critical_difference():
+    for model, plausible in (("ann", {"nice-none", "wit"}), ("rf", {"nice-none", "nice-plaus", "wit"})):
+        ranks = paper.FINDINGS.models[model].ranks
+        assert ranks["sparsity"].best == {"nice-spars"}
+        assert ranks["l1_range"].best == {"nice-spars", "nice-prox"}
+        assert ranks["ae_error"].best == plausible
+        assert ranks["im2"].best == {"nice-none", "wit"}
+
+
+def test_nothing_is_bold_where_the_friedman_test_sees_no_difference():
+    table = tables_of(by_hand())["main_paper_ann"]
+    assert bold(table, "Spars. rank") == set()
+    assert "no significant differences: nothing is bold" in table.note
+
+
+def test_what_is_bold_in_a_run(ten):
+    assert "NICE (none)" in bold(ten["main_paper_ann"], "Spars. rank")
+    assert "GeCo" not in bold(ten["main_paper_ann"], "Spars. rank")
+
+
+def test_correlations_are_below_the_diagonal_for_the_ann_and_above_it_for_the_rf(ten):
+    findings = findings_of(made_up())
+    table = texts(ten["correlations_proximity"])
+    ann, rf = (findings.models[model].correlation("sparsity", "l1_range") for model in ("ann", "rf"))
+    assert ann != rf
+    assert table["L1(norm.)"][0] == f"{ann:.3f}"
+    assert table["Spars."][1] == f"{rf:.3f}"
+    assert table["L1(norm.): paper"][0] == "0.832"
+    assert table["Spars.: paper"][1] == "0.851"
+    assert table["L1(norm.): difference"][0] == f"{ann - 0.832:+.3f}"
+    # By hand from numpy: the correlation of all ranks, laid out in one line.
+    ranked = [pd.DataFrame(findings.models["ann"].values[one]) for one in ("sparsity", "l1_range")]
+    flat = [one.rank(axis=1, method="min").fillna(10).to_numpy().ravel() for one in ranked]
+    assert ann == pytest.approx(np.corrcoef(flat)[0, 1])
+
+
+def test_the_data_summary_shows_the_shape_that_the_paper_prints_where_it_differs(ten):
+    lines = texts(ten["data_summary"])
+    assert lines["adult"][0] == "500 (paper 48,842)"
+    assert lines["monk3"][1] == "6"
+    assert lines["monk3"][7:10] == ["0.900", "0.992", "-0.092"]
+    assert lines["mean"][7:9] == ["0.900", "0.948"]
+
+
+def test_complexity_fills_in_the_sizes_of_the_table(ten):
+    lines = texts(ten["complexity_adult"])
+    assert lines["NICE (prox)"][:2] == ["O(m³ + f(x)·m² + k·m)", "f(x)·36 + 2,016"]
+    records = made_up().records.query("dataset == 'adult' and model == 'ann' and method == 'nice-prox'")
+    assert lines["NICE (prox)"][2:4] == [f"{1000 * records['seconds_alone'].mean():.2f}", "32.04"]
+    assert "complexity_clean2" not in ten
+
+
+def test_a_method_that_does_not_apply_everywhere_has_a_table_of_its_own():
+    methods = ("nice-none", "wit", "nice-thorough", "growing-spheres")
+    run = made_up(("adult", "monk3", "ring"), ("ann",), methods, only={"growing-spheres": ("ring",)})
+    tables = tables_of(run)
+    assert tables["main_paper_ann"].head[1:] == ("NICE (none)", "WIT")
+    assert tables["main_all_ann"].head[1:] == ("NICE (none)", "WIT", "NICE (thorough)")
+    own = tables["main_with_growing_spheres_ann"]
+    assert own.head[1:] == ("NICE (none)", "WIT", "NICE (thorough)", "Growing Spheres")
+    assert "N = 12, " in own.note
+    assert "N = 36, " in tables["main_all_ann"].note
+    assert texts(tables["does_not_apply"])["Growing Spheres"] == ["2", "adult and monk3", "it takes numbers alone"]
+    assert texts(tables["outcomes"])["Growing Spheres"][0] == "1"
+
+
+def test_methods_of_the_paper_that_were_run_on_a_part_are_judged_there():
+    part = {"dice": ("adult",), "cfproto": ("adult",)}
+    results = Results.of(made_up(("adult", "monk3", "ring"), only=part))
+    assert results.partly == ("dice", "cfproto")
+    assert results.of_more_of_paper.methods == PAPER_METHODS
+    tables = {table.name: table for table in chapters.compose(results).tables()}
+    assert "Spars. rank: paper" in texts(tables["main_more_of_paper_ann"])
+    table = tables["claims"]
+    place = table.head.index("With DiCE and CFproto")
+    slowest = next(row for row in table.rows if row.cells[1].text.startswith("DiCE and CFproto are by far"))
+    assert slowest.cells[place - 1].text == "cannot be said (DiCE and CFproto were not run everywhere)"
+    assert slowest.cells[place].text == "does not hold here"
+    assert "GeCo" in slowest.cells[-1].text
+
+
+def test_a_method_with_one_failed_cell_stays_in_the_ranking():
+    names = [f"table {i}" for i in range(10)]
+    run = made_up(names, ("ann",), ("nice-none", "wit"), rows=2)
+    is_lost = (run.records["dataset"] == "table 3") & (run.records["method"] == "wit")
+    slow = run.records.assign(seconds_alone=np.where(run.records["dataset"] == "table 3", 1e6, 0.002))
+    table = tables_of(replace(run, records=slow[~is_lost]))["main_paper_ann"]
+    assert table.head[1:] == ("NICE (none)", "WIT")
+    assert "N = 18, " in table.note
+    # What one method lacks counts for none of them.
+    assert texts(table)["CPU time (ms)"] == ["2.0", "2.0"]
+
+
+def test_every_dataset_and_method_is_in_the_appendix(ten):
+    table = ten["by_dataset_sparsity_rf"]
+    assert [row.cells[0].text for row in table.rows] == ["adult", "monk3"]
+    records = made_up().records
+    mean = records.query("dataset == 'monk3' and model == 'rf' and method == 'sedc'")["sparsity"].mean()
+    assert texts(table)["monk3"][PAPER_METHODS.index("sedc")] == f"{mean:.2f}"
+
+
+def test_growth_has_tables_and_figures_for_what_was_varied():
+    growth = pd.DataFrame(
+        [
+            {"table": EVIL, "method": "nice-none", "model": "rf", "n_features": m, "n_training": 100, "ms": 2.0 * m}
+            for m in (10, 20, 40)
+        ]
+    )
+    run = replace(made_up(("monk3",), ("rf",), ("nice-none", "wit"), rows=2), growth=growth)
+    document = chapters.compose(Results.of(run))
+    (table,) = [table for table in document.tables() if table.name.startswith("growth_")]
+    assert [[cell.text for cell in row.cells] for row in table.rows][-1] == ["40", "100", "80.00"]
+    names = [picture.name for picture in document.pictures() if picture.name.startswith("growth_")]
+    assert len(names) == 1
+    assert re.fullmatch(r"growth_[a-z0-9_]+_rf_n_features", names[0])
+
+
+# What the paper says is checked on what it prints, first of all: these do not follow from its own tables.
+_BY_ITS_OWN_TABLES = {
+    "DiCE and CFproto take several minutes (here: at least one)": "holds in part",
+    "GeCo, CFproto and CBR are the worst on sparsity": "holds in part",
+    "NICE(none) is outperformed on proximity by SEDC, DiCE and CFproto": "holds in part",
+    "Sparsity-proximity: neither of NICE(spars) and NICE(prox) dominates the other": "holds in part",
+    "Sparsity-plausibility: the frontier is NICE(spars), NICE(plaus) and WIT": "does not hold here",
+    "Proximity-plausibility: the frontier is the four versions of NICE": "holds in part",
+    "SEDC has perfect coverage on one of both classes": "cannot be said",
+}
+
+
+@pytest.mark.parametrize("claim", PAPER_CLAIMS, ids=lambda claim: claim.text)
+def test_claims_on_the_figures_that_the_paper_prints(claim):
+    assert judge(claim, paper.FINDINGS).kind == _BY_ITS_OWN_TABLES.get(claim.text, "holds")
+
+
+def upside_down(findings):
+    """The findings of a world in which everything is the other way round: the best is the worst, the fast are slow."""
+
+    def turned(values):
+        ends = max(values.values()) + min(values.values())
+        return {method: ends - value for method, value in values.items()}
+
+    def slow(ms):
+        return {method: 1e9 / value for method, value in ms.items()}
+
+    models = {
+        name: replace(
+            one,
+            coverage=turned(one.coverage),
+            ms=slow(one.ms),
+            ranks={key: replace(ranking, averages=turned(ranking.averages)) for key, ranking in one.ranks.items()},
+            robustness=turned(one.robustness),
+            correlations={pair: 0.5 - value for pair, value in one.correlations.items()},
+        )
+        for name, one in findings.models.items()
+    }
+    tables = ({key: slow(ms) for key, ms in table.items()} for table in (findings.ms_of, findings.longest_ms_of))
+    return Findings(findings.methods, models, *tables)
+
+
+@pytest.mark.parametrize("claim", PAPER_CLAIMS, ids=lambda claim: claim.text)
+def test_every_claim_can_fail(claim):
+    assert judge(claim, upside_down(paper.FINDINGS)).kind != "holds"
+
+
+def test_a_claim_about_a_method_that_was_not_run_cannot_be_judged():
+    findings = findings_of(made_up(methods=("nice-none", "wit")))
+    verdicts = {claim.text: str(judge(claim, findings)) for claim in PAPER_CLAIMS}
+    assert verdicts["GeCo has the worst coverage"] == "cannot be said (GeCo was not run)"
+    assert verdicts["All versions of NICE have 100 % coverage"].startswith("cannot be said (NICE (spars), ")
+
+
+def test_a_claim_against_all_others_says_among_how_many():
+    methods = tuple(method for method in PAPER_METHODS if method not in ("dice", "cfproto"))
+    claim = next(claim for claim in PAPER_CLAIMS if claim.text == "NICE(none) and WIT are the fastest")
+    run = made_up(methods=methods)
+    faster = run.records["method"].isin(["nice-none", "wit"])
+    run = replace(run, records=run.records.assign(seconds_alone=np.where(faster, 0.001, run.records["seconds_alone"])))
+    assert str(judge(claim, findings_of(run))) == "holds (among 8 methods; DiCE and CFproto were not run)"
+
+
+def test_a_comparison_with_nobody_is_not_won():
+    findings = findings_of(made_up(methods=NICE_VARIANTS))
+    claim = next(claim for claim in PAPER_CLAIMS if "than the six benchmarks" in claim.text)
+    verdict = judge(claim, findings)
+    assert verdict.kind == "cannot be said"
+    assert "no figures of WIT, CBR" in verdict.remark
+
+
+def test_a_claim_for_one_model_that_was_run_says_so():
+    claim = PAPER_CLAIMS[0]
+    assert str(judge(claim, findings_of(made_up(models=("rf",))))) == "holds (for RF; ANN was not run)"
+    both = Claim("both", "here", lambda findings, model: pytest.fail("must not be asked"), models=(BOTH,))
+    assert str(judge(both, findings_of(made_up(models=("rf",))))) == "cannot be said (ANN was not run)"
+
+
+def test_the_coverage_of_one_class_is_judged_on_every_dataset():
+    claim = next(claim for claim in PAPER_CLAIMS if claim.text.startswith("SEDC has perfect coverage on one"))
+    run = made_up(methods=("wit", "sedc"), rows=8)
+    records = run.records.assign(status="found")
+    is_odd_one = (records["dataset"] == "adult") == (records["predicted"] == 0)  # the other class on the other dataset
+    records.loc[is_odd_one, "status"] = "not found"
+    assert judge(claim, findings_of(replace(run, records=records))).kind == "holds"
+    lost = records[(records["model"] == "rf") & (records["method"] == "sedc") & ~is_odd_one].index[:1]
+    records.loc[lost, "status"] = "not found"
+    verdict = judge(claim, findings_of(replace(run, records=records)))
+    assert str(verdict) == "holds in part (ANN yes, RF no)"
+    assert "RF: at least 75.0 % of the class that SEDC covers better" in verdict.figures
+
+
+def test_own_claims_are_judged_row_by_row():
+    methods = (*NICE_VARIANTS, "nice-thorough", "nice-thorough-spars")
+    run = made_up(methods=methods)
+    records = run.records.assign(status="found", sparsity=run.records["sparsity"].fillna(9.0))
+    claim = next(claim for claim in OWN_CLAIMS if "thorough, spars" in claim.text)
+
+    def verdict(shift):
+        theirs = records[records["method"] == "nice-spars"]["sparsity"].to_numpy()
+        better = records.copy()
+        better.loc[better["method"] == "nice-thorough-spars", "sparsity"] = theirs + shift
+        return judge(claim, findings_of(replace(run, records=better)))
+
+    assert verdict(0).kind == verdict(-1).kind == "holds"
+    assert "equal in 100.0 %" in verdict(0).figures
+    worse_once = np.zeros(48)
+    worse_once[5] = 1
+    assert verdict(worse_once).kind == "holds in part"
+    assert "worse in 4.17 %" in verdict(worse_once).figures
+
+
+def test_nothing_measured_is_said_and_not_made_up():
+    run = made_up(rows=3)
+    empty = replace(run, records=run.records.assign(ae_error=None, im1=None, im2=None, nn5=None))
+    tables = tables_of(empty)
+    assert "Plaus. rank" not in texts(tables["main_paper_ann"])
+    claim = next(claim for claim in PAPER_CLAIMS if "every plausibility metric" in claim.text)
+    assert str(judge(claim, findings_of(empty))) == "cannot be said (AE loss was not measured)"
+    with pytest.raises(NotMeasuredError, match="ANN was not run"):
+        Findings((), {}).model("ann")
+
+
+def test_a_run_of_one_method_has_a_report():
+    tables = tables_of(made_up(("monk3",), ("rf",), ("my-own",), rows=2))
+    assert tables["main_all_rf"].head == ("", "my-own")
+    assert {row.cells[-2].text.split(" (")[0] for row in tables["claims"].rows} == {"cannot be said"}
+
+
+def test_nothing_done_is_an_error():
+    run = made_up(rows=1)
+    with pytest.raises(OptionError, match="nothing to report: no cell is done in results"):
+        report.write(replace(run, records=run.records[:0]), "unused", source="results")
+
+
+def test_the_report_says_what_was_run_and_what_was_reduced(odd):
+    text = (odd[0] / "report.md").read_text()
+    for words in (
+        "nicecf benchmark run --out results",
+        "Seed: 0",
+        "Versions: Python 3.11",
+        "Datasets: 1 of the paper's 40",
+        "Methods of the paper that were not run: NICE (spars)",
+        "Classifiers of the paper that were not run: ANN",
+        "Rows: 4 for each dataset and classifier; the paper has 200",
+        "the profile quick searches a small part",
+        "scored by its best one",
+        "20 s (of the clock) for an explanation",
+        "on the first 3 rows of each dataset and classifier (with ten times the time limit), and the time rank is by it",
+        "32.4 % (ANN) and 35.5 % (RF)",
+    ):
+        assert words in text
+
+
+def test_all_files_are_there_and_all_links_lead_somewhere(odd):
+    out, paths = odd
+    assert sorted(path for path in out.rglob("*") if path.is_file()) == paths
+    assert {path.suffix for path in paths} == {".md", ".html", ".csv", ".tex", ".png", ".svg"}
+    text = (out / "report.md").read_text()
+    links = re.findall(r"\]\((figures/[^)]*)\)", text)
+    assert links
+    assert all((out / link).is_file() for link in links)
+    headings = {
+        line[3:].lower().replace(" ", "-").replace(":", "") for line in text.splitlines() if line.startswith("## ")
+    }
+    assert headings == set(re.findall(r"\]\(#([^)]*)\)", text))
+
+
+class Page(HTMLParser):
+    """Opens and closes as a browser does, and keeps what matters."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.tags, self.asked = [], [], set(), []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        attributes = dict(attrs)
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
+        self.asked += [
+            value for key, value in attrs if key in ("src", "href", "xlink:href") and not value.startswith("#")
+        ]
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_needs_nothing_else_and_names_are_text(odd):
+    text = (odd[0] / "report.html").read_text()
+    page = Page()
+    page.feed(text)
+    assert page.open == []
+    assert "script" not in page.tags
+    assert page.asked == []
+    assert "url(http" not in text
+    assert "@import" not in text
+    assert len(page.ids) == len(set(page.ids))
+    assert "&lt;script&gt;alert(&#x27;a|b&#x27;)" in text
+    assert "prefers-color-scheme: dark" in text
+    assert {f"#{anchor}" for anchor in page.ids} >= set(re.findall(r'<a href="(#[^"]*)"', text))
+
+
+def test_markdown_tables_keep_their_columns_whatever_names_are(odd):
+    text = (odd[0] / "report.md").read_text()
+    assert "<script" not in text
+    tables = [block.splitlines() for block in re.split(r"\n(?!\|)", text) if block.count("\n|") > 1]
+    assert len(tables) > 5
+    for lines in tables:
+        lines = [line for line in lines if line.startswith("|")]
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
+
+
+def test_latex_and_csv_of_any_name(odd):
+    tex = (odd[0] / "tables" / "by_dataset_sparsity_rf.tex").read_text()
+    assert r"\textless{}script\textgreater{}alert('a\textbar{}b')" in tex
+    assert r"\& \$x\_1\$ \#1 *" in tex
+    lines = list(csv.reader(io.StringIO((odd[0] / "tables" / "by_dataset_sparsity_rf.csv").read_text())))
+    assert {len(line) for line in lines} == {4}
+    assert EVIL in {line[0] for line in lines}
+    assert float(lines[1][1]) > 0
+
+
+def test_no_name_is_a_formula_to_a_spreadsheet():
+    table = Table(
+        "t", "T", ("", "=head"), (Row((Cell("@SUM(1)"), Cell("-1.5", value=-1.5))), Row((Cell("'-x"), Cell("-"))))
+    )
+    assert list(csv.reader(io.StringIO(render.csv_text(table)))) == [
+        ["", "'=head"],
+        ["'@SUM(1)", "-1.5"],
+        ["''-x", "-"],
+    ]
+
+
+def test_each_format_marks_bold_and_quiet():
+    table = Table("t", "T", ("", "x"), (Row((Cell("a"), Cell("1 < 2", True, 1.0))), Row((Cell("paper"), Cell("2")), is_quiet=True)), "n")  # fmt: skip
+    document = chapters.Document("D", (chapters.Section("S", (Folded("more", (table, Text("t"))),)),))
+    assert "| a | **1 &lt; 2** |\n| *paper* | *2* |\n\nn\n" in render.markdown(document)
+    assert "<b>1 &lt; 2</b>" in render.html(document, {})
+    assert '<tr class="quiet"><th scope="row">paper</th>' in render.html(document, {})
+    assert "a & \\textbf{1 \\textless{} 2} \\\\\n\\textit{paper} & \\textit{2} \\\\" in render.latex(table)
+    assert render.csv_text(table) == ",x\na,1\npaper,2\n"
+
+
+def test_a_table_with_a_wrong_number_of_cells_is_refused():
+    with pytest.raises(AssertionError, match="table t: 1 cells under 2 heads"):
+        Table("t", "T", ("a", "b"), (Row((Cell("1"),)),))
+
+
+def test_the_same_run_gives_the_same_bytes_in_any_order_of_records(odd, tmp_path):
+    run = made_up((EVIL, "monk3"), ("rf",), ("nice-none", "wit", EVIL), rows=4)
+    first = {path.name: path.read_bytes() for path in report.write(run, tmp_path / "a")}
+    shuffled = replace(run, records=run.records.sample(frac=1, random_state=0), cells=run.cells[::-1])
+    second = {path.name: path.read_bytes() for path in report.write(shuffled, tmp_path / "b")}
+    assert first == second
+
+
+def test_a_full_disk_leaves_the_earlier_report_as_it_was(odd, monkeypatch):
+    out, paths = odd
+    before = {path: path.read_bytes() for path in paths}
+
+    def full(table):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(render, "FORMATS", {"csv": full})
+    with pytest.raises(ExperimentError, match="cannot be written to .*No space left on device"):
+        report.write(made_up(("monk3",), ("rf",), ("nice-none", "wit"), rows=2), out)
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+    assert not list(out.glob(".report-*"))
+
+
+def test_a_folder_that_cannot_be_written_to_is_an_error(tmp_path):
+    (tmp_path / "file").write_text("here")
+    with pytest.raises(ExperimentError, match="pass another folder"):
+        report.write(made_up(("monk3",), ("rf",), ("nice-none", "wit"), rows=2), tmp_path / "file")

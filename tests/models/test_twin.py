@@ -1,0 +1,253 @@
+"""The faster twin of a forest: the same answers, confirmed by the model itself."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
+
+from nicecf import NICE, ModelError, OptionError
+from nicecf.explain import training
+from nicecf.testing import applicants, assert_same
+
+X, Y = applicants(300)
+NUMBERS, CATEGORIES = ["age", "income", "children"], ["home", "city", "guarantor"]
+
+
+def by_column(*, ignore=True, numbers=None):
+    unknown = "ignore" if ignore else "error"
+    numbers = make_pipeline(SimpleImputer(), StandardScaler()) if numbers is None else numbers
+    return make_column_transformer((OneHotEncoder(handle_unknown=unknown), CATEGORIES), (numbers, NUMBERS))
+
+
+def dense(X):
+    return X.assign(income=X["income"].fillna(1.0), children=X["children"].fillna(0).astype("int64"))
+
+
+# Every way into a forest: a frame by column, as a whole, without missing values by scalers, an array as it is.
+PREPROCESSING = {
+    "imputed": (by_column(), X),
+    "scaled": (by_column(numbers=StandardScaler()), dense(X)),
+    "to [-1, 1]": (by_column(numbers=MinMaxScaler((-1, 1), clip=True)), dense(X)),
+    "as they are": (by_column(ignore=False, numbers="passthrough"), dense(X)),
+    "ordinal": (make_column_transformer((OrdinalEncoder(), CATEGORIES), remainder="drop"), X),
+    "one transformer": (OneHotEncoder(handle_unknown="ignore"), X),
+    "rare ones together": (make_column_transformer((OneHotEncoder(min_frequency=60), CATEGORIES)), X),
+    "one dropped": (make_column_transformer((OneHotEncoder(drop="first"), CATEGORIES)), X),
+    "numbers as categories": (make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["age", "home"])), X),
+    "twice the same": (
+        make_column_transformer(
+            (OneHotEncoder(), ["home"]), (OneHotEncoder(drop="first"), ["home"]), (SimpleImputer(), ["age"])
+        ),
+        X,
+    ),
+    "by position": (make_column_transformer((OneHotEncoder(), [2, 5]), (SimpleImputer(), [0, 1])), X),
+    "by slice": (make_column_transformer((SimpleImputer(), slice("age", "income")), (OneHotEncoder(), slice(5, 6))), X),
+    "by mask": (make_column_transformer((SimpleImputer(), [True, True, False, False, False, False])), X),
+    "by selector": (
+        make_column_transformer(
+            (OneHotEncoder(), make_column_selector(dtype_include="category")), (SimpleImputer(), ["age"])
+        ),
+        X,
+    ),
+    "what is left": (make_column_transformer((OneHotEncoder(), CATEGORIES), remainder="passthrough"), dense(X)),
+    "none": (None, dense(X)[["age", "income", "children"]].to_numpy(dtype=float)),
+}
+
+
+def forest(preprocessing, table, head=RandomForestClassifier):
+    head = head(20, random_state=0)
+    return (head if preprocessing is None else make_pipeline(preprocessing, head)).fit(table, Y)
+
+
+@pytest.mark.parametrize("head", [RandomForestClassifier, ExtraTreesClassifier])
+@pytest.mark.parametrize("name", PREPROCESSING)
+def test_the_twin_gives_the_same_answers_with_one_call_of_the_model(name, head):
+    preprocessing, table = PREPROCESSING[name]
+    model = forest(preprocessing, table, head)
+    some = table[:40]
+    plain = NICE(model, random_state=0).fit(table, Y).explain(some)
+    confirmed = NICE(model, accelerate=True).fit(table, Y).explain(some)
+    unconfirmed = NICE(model, accelerate="unconfirmed").fit(table, Y).explain(some)
+    assert confirmed.model_calls == 1
+    assert confirmed.model_rows <= 40 + 40 + 3
+    assert unconfirmed.model_calls == 0
+    for cfs in (confirmed, unconfirmed):
+        assert_same(plain, cfs)
+        assert np.array_equal(plain.probability, cfs.probability)
+
+
+def test_the_thorough_search_needs_one_call_too():
+    model = forest(by_column(), X)
+    options = {"search": "thorough", "neighbors": 5, "optimize": "proximity"}
+    plain = NICE(model, **options).fit(X, Y).explain(X[:5])
+    fast = NICE(model, **options, accelerate=True).fit(X, Y).explain(X[:5])
+    assert_same(plain, fast)
+    assert fast.model_calls == 1 < plain.model_calls
+
+
+def assert_the_twin_is_right(nice, rows):
+    """The twin itself, not the model that overrules it."""
+    encoded, schema = nice._fitted.schema.encode(rows)
+    assert np.array_equal(nice._fitted.models.twin(encoded, schema), nice.model.predict_proba(schema.decode(encoded)))
+
+
+def test_categories_that_training_never_saw():
+    model = forest(by_column(), X)
+    rows = X[:5].assign(city=["Oostende", "Mechelen", "Gent", "Oostende", "Ieper"])
+    fast = NICE(model, accelerate=True).fit(X, Y).explain(rows)
+    assert_same(NICE(model).fit(X, Y).explain(rows), fast)
+    assert_the_twin_is_right(NICE(model, accelerate=True).fit(X, Y), rows)
+
+
+def test_what_the_twin_cannot_do_the_model_is_asked_for():
+    table = dense(X)
+    model = forest(by_column(ignore=False, numbers="passthrough"), table)
+    with pytest.raises(ModelError, match="Found unknown categories"):
+        NICE(model, accelerate=True).fit(table, Y).explain(table[:5].assign(city="Oostende"))
+
+
+def test_when_the_model_disagrees_it_is_searched_again_with_the_model(monkeypatch):
+    model = forest(by_column(), X)
+
+    def lying(rows, schema):
+        return np.roll(model.predict_proba(schema.decode(rows)), 1, axis=1)
+
+    monkeypatch.setattr(training, "twin_of", lambda *_: lying)
+    plain, fast = NICE(model).fit(X, Y).explain(X[:20]), NICE(model, accelerate=True).fit(X, Y).explain(X[:20])
+    assert_same(plain, fast)
+    assert np.array_equal(plain.probability, fast.probability)
+
+
+def test_when_the_model_disagrees_about_what_was_found_only(monkeypatch):
+    model = forest(by_column(), X)
+    rows = X[:20]
+    known = {tuple(row) for row in NICE(model).fit(X, Y)._fitted.schema.encode(rows)[0].tolist()}
+
+    def lying(rows, schema):
+        answers = model.predict_proba(schema.decode(rows))
+        is_hybrid = np.array([tuple(row) not in known for row in rows.tolist()])
+        answers[is_hybrid] = np.roll(answers[is_hybrid], 1, axis=1)
+        return answers
+
+    monkeypatch.setattr(training, "twin_of", lambda *_: lying)
+    assert_same(NICE(model).fit(X, Y).explain(rows), NICE(model, accelerate=True).fit(X, Y).explain(rows))
+
+
+def test_a_model_that_was_trained_again_is_noticed():
+    model = forest(by_column(), X)
+    explainers = [NICE(model, accelerate=how).fit(X, Y) for how in (True, "unconfirmed")]
+    model.fit(X, np.roll(Y, 1))
+    for nice in explainers:
+        with pytest.raises(ModelError, match="the model is not the one that fit saw"):
+            nice.explain(X[:5])
+
+
+class Cautious(RandomForestClassifier):
+    """Adds to what a forest does: no loop over its trees would know."""
+
+    def predict_proba(self, X):
+        return super().predict_proba(X) * 0.9 + 0.1 / len(self.classes_)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(by_column(), LogisticRegression(max_iter=1000)).fit(X, Y),
+        make_pipeline(by_column(), Cautious(5, random_state=0)).fit(X, Y),
+        make_pipeline(by_column(), StandardScaler(with_mean=False), RandomForestClassifier(5, random_state=0)).fit(
+            X, Y
+        ),
+        lambda X: np.full((len(X), 3), 1 / 3),
+    ],
+    ids=["another model", "a subclass", "two steps", "a function"],
+)
+def test_models_without_a_twin_are_an_error(model):
+    with pytest.raises(
+        OptionError, match="accelerate knows scikit-learn's RandomForestClassifier and .* Leave accelerate=False"
+    ):
+        NICE(model, accelerate=True).fit(X, Y)
+
+
+def test_a_twin_that_does_not_answer_as_the_model_is_refused(monkeypatch):
+    from nicecf.models import twin
+
+    monkeypatch.setattr(twin, "_singles", lambda table: np.zeros((len(table), 3), dtype=np.float32))
+    table = PREPROCESSING["none"][1]
+    with pytest.raises(OptionError, match="no faster way to the same digits"):
+        NICE(forest(None, table), accelerate=True).fit(table, Y)
+
+
+@pytest.mark.parametrize("value", ["yes", None, 2])
+def test_other_values_are_an_error(value):
+    with pytest.raises(OptionError, match="accelerate must be True, False or 'unconfirmed', got"):
+        NICE(forest(*PREPROCESSING["none"]), accelerate=value)
+
+
+def test_frames_whose_columns_stand_in_another_order_than_in_training():
+    model = forest(by_column(), X)
+    turned = X[X.columns[::-1]]
+    plain = NICE(model).fit(turned, Y).explain(X[:20])
+    assert_same(plain, NICE(model, accelerate=True).fit(turned, Y).explain(X[:20]))
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_a_missing_category_is_what_the_model_takes_it_for(missing):
+    known = X.astype({"city": object})  # a column of strings would turn None into NaN
+    trained = known.assign(city=known["city"].where(np.arange(len(X)) % 5 > 0, np.nan))
+    model = forest(by_column(), trained)
+    whole = trained["city"].notna().to_numpy()
+    rows = X[:20].assign(city=pd.Series([missing] * 20, index=X.index[:20], dtype=object))
+    for search in ("greedy", "thorough"):
+        plain, fast = (
+            NICE(model, search=search, neighbors=None if search == "greedy" else 5, accelerate=accelerate)
+            .fit(known[whole], Y[whole])
+            .explain(rows)
+            for accelerate in (False, True)
+        )
+        assert_same(plain, fast)
+    assert_the_twin_is_right(NICE(model, accelerate=True).fit(known[whole], Y[whole]), rows)
+
+
+def test_points_of_the_pareto_set_are_confirmed_too(monkeypatch):
+    model = forest(by_column(), X)
+    asked = []
+
+    def lying(rows, schema):
+        answers = model.predict_proba(schema.decode(rows))
+        asked.append(len(rows))
+        answers[rows[:, 0] == 50] = [1.0, 0.0, 0.0]  # whoever is 50
+        return answers
+
+    monkeypatch.setattr(training, "twin_of", lambda *_: lying)
+    nice = NICE(model, search="thorough", neighbors=10, accelerate=True).fit(X, Y)
+    front = nice.explain(X[:10]).pareto()
+    assert asked
+    assert (model.predict(front.to_frame()) == front.predicted_after).all()
+
+
+def test_numbers_that_the_forest_would_refuse():
+    table = PREPROCESSING["none"][1]
+    model = forest(None, table)
+    row = table[:1].copy()
+    row[0, 0] = 1e39
+    for accelerate in (False, True, "unconfirmed"):
+        with pytest.raises(ModelError, match="the model raised"):
+            NICE(model, accelerate=accelerate).fit(table, Y).explain(row)
+
+
+def test_a_numpy_bool_is_a_bool():
+    table = PREPROCESSING["none"][1]
+    cfs = NICE(forest(None, table), accelerate=np.True_).fit(table, Y).explain(table[:5])
+    assert cfs.model_calls == 1
+
+
+def test_an_explainer_with_a_twin_pickles():
+    nice = NICE(forest(by_column(), X), accelerate=True).fit(X, Y)
+    assert_same(nice.explain(X[:5]), pickle.loads(pickle.dumps(nice)).explain(X[:5]))
