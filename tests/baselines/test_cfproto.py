@@ -303,3 +303,14 @@ def test_a_training_row_with_a_missing_category_gives_no_gap():
     assert cfs.found.any()
     kept = X.iloc[:30][cfs.found]
     assert cfs.to_frame()[cfs.found]["home"].isna().tolist() == kept["home"].isna().tolist()
+
+
+def test_whole_numbers_are_put_to_the_model_as_they_are_handed_out():
+    # A model that takes 7 for something else than 7.0, as a lookup by text does.
+    model = lambda X: tenths(X) if X.dtype == np.int64 else tenths(10.0 - X)
+    ends, row = np.array([[0], [10]]), np.array([[3]])
+    method = CFproto(model, classes=[0, 1], c_steps=3, max_iterations=30).fit(ends)
+    cfs = method.explain(row)
+    after = cfs.to_numpy().astype(np.int64)
+    assert not cfs.found[0] or model(after)[0].argmax() == 1
+    assert not cfs.found[0] or cfs.metrics()["probability"][0] == pytest.approx(model(after)[0].max())

@@ -765,3 +765,17 @@ def test_a_row_without_bounds_in_a_table_of_bounds_is_under_no_rule():
     blocked = nice.explain(X[:2], constraints=bounds & Constraints(allowed={1: [5]}))
     assert "Blocked by: 1 may only become 5" in blocked.reasons[0]
     assert "is not enough: 1 may only change to at least -1; 1 may only become 5" in blocked.reasons[1]
+
+
+def test_values_that_python_takes_for_one_are_values_of_their_own():
+    X = np.array([[False], [0], ["x"]], dtype=object)
+    model = lambda rows: np.array([[0.1, 0.9] if type(one) is int else [0.9, 0.1] for one in rows[:, 0]])
+    nice = NICE(model, classes=["no", "yes"], categorical_features=[0], justified=False).fit(X)
+    explained = lambda allowed: nice.explain(X[:1], constraints=Constraints(allowed={0: allowed}))
+    assert explained([False, 0, "x"]).to_numpy().tolist() == [[0]]
+    assert type(explained([False, 0, "x"]).to_numpy()[0, 0]) is int
+    assert not explained([False, "x"]).found[0]
+    rules = Constraints(forbid={"x": [(0, 1), (False, True), (0, False)]}, increasing={"y": [False, 0, 1]})
+    assert len(rules.forbid["x"]) == 3
+    assert [repr(value) for value in rules.increasing["y"]] == ["False", "0", "1"]
+    assert (Constraints(allowed={"x": [False, 2, 3]}) & Constraints(allowed={"x": [0, 2.0]})).allowed["x"] == (2,)

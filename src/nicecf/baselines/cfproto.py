@@ -252,7 +252,7 @@ class _Descents:
     def _ask(
         self, question: Question, descending: _Descending, points: Floats, ahead: Floats
     ) -> tuple[Floats, Bools, Floats]:
-        """One model call: points as they would be handed out, which are accepted, and the slopes at those ahead."""
+        """Points as they would be handed out, which are accepted, and the slopes at those ahead."""
         n, n_classes = len(points), len(question.panel.classes)
         step = np.where(descending.can_move, self.eps, 0.0)
         reached, here, above, below = (
@@ -264,7 +264,12 @@ class _Descents:
         at, feature = np.nonzero(differs(above, below))
         higher, lower, each = here[at], here[at], np.arange(len(at))
         higher[each, feature], lower[each, feature] = above[at, feature], below[at, feature]
-        outputs = question.score(np.concatenate([values, here, higher, lower]))
+        between = np.concatenate([here, higher, lower])
+        # A column of whole numbers is put to the model as floats if one of them is none: what would be handed out is
+        # asked about by itself then, as whole numbers.
+        is_mixed = differs(question.trained.rounded(between), between).any()
+        together = [values, between] if is_mixed else [np.concatenate([values, between])]
+        outputs = np.concatenate([question.score(some) for some in together])
         wanted = question.wanted[descending.lines]
         is_accepted = question.panel.accepts(outputs[: 2 * n], np.concatenate([wanted, wanted]))
         # Not ``far`` of the question, which stands still between a half and a higher cut-off.

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import OptionError, did_you_mean, listed, plain
+from nicecf.tables.cells import level_key
 
 # A feature by its name, or by its position in an array.
 Feature: TypeAlias = Hashable
@@ -43,6 +44,31 @@ def value_of(option: str, feature: Feature, given: Any) -> Any:
     if not isinstance(plain(given), Hashable):
         raise OptionError(f"{option} has {given!r} for {feature!r}, which is not a value of a feature.")
     return plain(given)
+
+
+def distinct(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Each of them once. A column of objects can hold 0, 0.0 and False as categories of their own.
+
+    >>> distinct([0, False, 0.0, "x", 0])
+    (0, False, 0.0, 'x')
+    """
+    first: dict[Any, Any] = {}
+    for value in values:
+        first.setdefault(_key(value), value)
+    return tuple(first.values())
+
+
+def are_alike(one: Any, other: Any) -> bool:
+    """Whether two values of rules mean the same cell, as far as can be told without its column.
+
+    >>> are_alike(1, 1.0), are_alike(1, True)
+    (True, False)
+    """
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
+def _key(value: Any) -> Any:
+    return tuple(map(_key, value)) if isinstance(value, tuple) else level_key(value, by_type=True)
 
 
 def is_missing(value: Any) -> bool:

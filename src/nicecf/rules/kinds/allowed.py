@@ -10,7 +10,7 @@ import numpy as np
 from nicecf.exceptions import OptionError, listed
 from nicecf.rules.columns import RuledRows
 from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
-from nicecf.rules.parameters import Feature, Line, in_cell, is_list, value_of
+from nicecf.rules.parameters import Feature, Line, are_alike, distinct, in_cell, is_list, value_of
 from nicecf.support.phrases import Features, Statement, Values
 from nicecf.support.types import Bools, Floats, Ints
 
@@ -29,7 +29,7 @@ class Allowed(PerFeature[AllowedValues]):
     def read_one(self, feature: Feature, given: Any) -> AllowedValues:
         if not is_list(given):
             raise OptionError(f"allowed has {given!r} for {feature!r}; pass a list of values.")
-        values = tuple(dict.fromkeys(value_of(self.name, feature, value) for value in given))
+        values = distinct(value_of(self.name, feature, value) for value in given)
         if not values:
             raise OptionError(f"allowed names no value for {feature!r}. A feature that may not change is immutable.")
         return values
@@ -41,7 +41,7 @@ class Allowed(PerFeature[AllowedValues]):
         return in_cell(line["allowed"]) if "allowed" in line else None
 
     def merge_one(self, feature: Feature, mine: AllowedValues, theirs: AllowedValues) -> AllowedValues:
-        both = tuple(value for value in mine if value in theirs)
+        both = tuple(value for value in mine if any(are_alike(value, other) for other in theirs))
         if not both:
             raise OptionError(
                 f"no value of {feature!r} is allowed by both of two rules: {listed(mine)} and {listed(theirs)}. If it "

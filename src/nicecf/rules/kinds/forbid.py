@@ -10,7 +10,7 @@ import numpy as np
 from nicecf.exceptions import OptionError
 from nicecf.rules.columns import NOTHING, RuledRows, encoded, float_dtype
 from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
-from nicecf.rules.parameters import Feature, Line, in_cell, is_list, is_pair, value_of
+from nicecf.rules.parameters import Feature, Line, are_alike, distinct, in_cell, is_list, is_pair, value_of
 from nicecf.support.phrases import Features, Statement, Value, Values
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.cells import nearest_held
@@ -32,7 +32,7 @@ class Forbid(PerFeature[Pairs]):
     def read_one(self, feature: Feature, given: Any) -> Pairs:
         if not is_list(given):
             raise OptionError(f"forbid has {given!r} for {feature!r}; pass a list of pairs (before, after).")
-        pairs = tuple(dict.fromkeys(self._pair(feature, pair) for pair in given))
+        pairs = distinct(self._pair(feature, pair) for pair in given)
         if not pairs:
             raise OptionError(f"forbid names no change of {feature!r}. Leave it out.")
         return pairs
@@ -41,7 +41,7 @@ class Forbid(PerFeature[Pairs]):
         if not is_pair(given):
             raise OptionError(f"forbid has {given!r} for {feature!r}; pass pairs (before, after).")
         before, after = (value_of(self.name, feature, value) for value in given)
-        if before == after:
+        if are_alike(before, after):
             raise OptionError(
                 f"forbid has ({before!r}, {after!r}) for {feature!r}: to stay is not a change, and always allowed."
             )
@@ -62,7 +62,7 @@ class Forbid(PerFeature[Pairs]):
         return pairs
 
     def merge_one(self, feature: Feature, mine: Pairs, theirs: Pairs) -> Pairs:
-        return tuple(dict.fromkeys([*mine, *theirs]))
+        return distinct([*mine, *theirs])
 
     def condition(self, feature: Feature, one: Pairs, rows: RuledRows) -> NotFromTo:
         j = rows.position(feature, self.name)

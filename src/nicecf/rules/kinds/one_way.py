@@ -12,7 +12,7 @@ from nicecf.exceptions import OptionError, listed
 from nicecf.rules.columns import RuledRows, code_of
 from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
 from nicecf.rules.kinds.ranges import Within
-from nicecf.rules.parameters import Feature, Line, features, in_cell, is_list, value_of
+from nicecf.rules.parameters import Feature, Line, distinct, features, in_cell, is_list, value_of
 from nicecf.rules.row_rules import Condition
 from nicecf.support.phrases import Features, Statement
 from nicecf.support.types import Bools, Floats, Ints
@@ -45,7 +45,7 @@ class OneWay(PerFeature[Order]):
                 f"{self.name} has {given!r} for {feature!r}; pass the values from low to high, as a list."
             )
         values = tuple(value_of(self.name, feature, value) for value in given)
-        if len(values) < 2 or len(set(values)) < len(values):
+        if len(values) < 2 or len(distinct(values)) < len(values):
             raise OptionError(
                 f"{self.name} has the order {list(values)!r} for {feature!r}; it needs at least two values, each of "
                 "them once."
