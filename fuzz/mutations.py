@@ -217,8 +217,8 @@ def _replayed(record: dict[str, Any], mutant: Any, explainer: Any, what: str) ->
         return []
     except Exception as error:
         return [f"{what}: replay raised {type(error).__name__}: {str(error)[:200]}"]
-    # Without a counterfactual, a row is told from others by the model's answer alone: a record of one to which the model
-    # gives the same answer is as right.
+    # Without a counterfactual, a row is told from others by the model's answer alone: a record of another row with the
+    # same answer is as right.
     parts = ("found", "decision", "counterfactual", "changes", *(["row"] if record.get("found") else []))
     if told.is_same and any(_unlike(record.get(part), mutant.get(part)) for part in parts):
         return [f"{what}: the replay says that nothing is different"]

@@ -20,7 +20,7 @@ import pytest
 
 from markers import deep
 from nicecf import cli, metrics
-from nicecf.benchmark import methods, models, run, store
+from nicecf.benchmark import methods, models, processes, run, store
 from nicecf.benchmark.datasets import Dataset
 from nicecf.benchmark.plan import Plan
 from nicecf.benchmark.store import TIMINGS, Store
@@ -384,14 +384,14 @@ def test_a_process_that_dies_takes_only_its_dataset_along(tmp_path):
     results = Store.create(tmp_path)
     receiver, sender = multiprocessing.Pipe(duplex=False)
     sender.close()
-    run._hear(results, "adult", -9, receiver)
+    processes._hear(results, "adult", -9, receiver)
     assert results.datasets()["error"].tolist() == [
         "its process ended with signal 9 (out of memory?); the cells before are kept"
     ]
     receiver, sender = multiprocessing.Pipe(duplex=False)
     sender.send("the disk is full")
     with pytest.raises(ExperimentError, match="the disk is full"):
-        run._hear(results, "adult", 0, receiver)
+        processes._hear(results, "adult", 0, receiver)
 
 
 def test_nothing_to_report(tmp_path, capsys):

@@ -9,17 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import multiprocessing
 import os
 import platform
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from multiprocessing import connection, parent_process
 from pathlib import Path
-from threading import Thread
 from time import process_time
 from typing import Any
 
@@ -30,8 +27,10 @@ from threadpoolctl import threadpool_limits
 
 from nicecf import metrics
 from nicecf.benchmark import methods, models
-from nicecf.benchmark.datasets import PAPER, Dataset, is_path, load, name_of
+from nicecf.benchmark.datasets import Dataset, is_path, load, name_of
+from nicecf.benchmark.paper_datasets import PAPER
 from nicecf.benchmark.plan import Plan
+from nicecf.benchmark.processes import in_processes
 from nicecf.benchmark.store import MEASURES, Store
 from nicecf.exceptions import ExperimentError, NicecfError, SchemaError
 from nicecf.models.scorer import nothing_ahead
@@ -44,7 +43,6 @@ from nicecf.support.types import Floats, Ints
 _TEST_SHARE, _LEAST_TEST_ROWS = 0.2, 200
 # The reasons of rows that were given up for lack of time: of the batch, or (DiCE) of the row.
 _OUT_OF_TIME = ("out_of_time", "method_out_of_time", "dice_out_of_time")
-_POLL_SECONDS = 0.5
 # Rows that are timed alone have so many times the limit.
 _AMPLE = 10
 _PACKAGES = ("nicecf", "numpy", "scipy", "pandas", "scikit-learn", "threadpoolctl", "dice-ml", "pmlb")
@@ -102,7 +100,7 @@ def run(plan: Plan, folder: str | Path, *, jobs: int = 1, progress: Choice = Non
                 for dataset in waiting:
                     run_dataset(store, plan, dataset, watch)
             else:
-                _in_processes(store, plan, sorted(waiting, key=_size, reverse=True), jobs, watch)
+                in_processes(run_dataset, store, plan, sorted(waiting, key=_size, reverse=True), jobs=jobs, watch=watch)
         return _outcome(store, wanted)
 
 
@@ -277,65 +275,6 @@ def _trained(store: Store, plan: Plan, problem: Problem, name: str) -> Any:
         line = {"auc": models.auc(model, problem.X_test, problem.y_test), "fit_seconds": process_time() - start}
         store.write("models", {"dataset": problem.name, "model": name, "parameters": json.dumps(parameters), **line})
     return model
-
-
-def _in_processes(store: Store, plan: Plan, waiting: Sequence[str], jobs: int, watch: Callable[[], None]) -> None:
-    """One process for each dataset, so many at a time; one that dies takes its own dataset along and no other."""
-    has_server = "forkserver" in multiprocessing.get_all_start_methods()
-    context: Any = multiprocessing.get_context("forkserver" if has_server else "spawn")
-    if has_server:
-        context.set_forkserver_preload([__name__])
-    queue = list(waiting)
-    running: dict[Any, tuple[Any, Any, str]] = {}
-    try:
-        while queue or running:
-            while queue and len(running) < jobs:
-                dataset = queue.pop(0)
-                receiver, sender = context.Pipe(duplex=False)
-                process = context.Process(target=_work, args=(store.folder, plan, dataset, sender))
-                process.start()
-                sender.close()
-                running[process.sentinel] = (process, receiver, dataset)
-            for ended in connection.wait(list(running), timeout=_POLL_SECONDS):
-                process, receiver, dataset = running.pop(ended)
-                process.join()
-                _hear(store, name_of(dataset, folder=plan.data), process.exitcode, receiver)
-            watch()
-    finally:
-        for process, _, _ in running.values():
-            process.terminate()
-        for process, _, _ in running.values():
-            process.join()
-
-
-def _work(folder: Path, plan: Plan, dataset: str, sender: Any) -> None:
-    Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        with threadpool_limits(1):
-            run_dataset(Store.open(folder), plan, dataset)
-    except ExperimentError as error:
-        sender.send(str(error))
-    except KeyboardInterrupt:
-        return
-
-
-def _end_with_parent() -> None:
-    """A process whose run was killed ends at once: the next run does the rest, and alone."""
-    parent = parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
-
-
-def _hear(store: Store, name: str, exitcode: int, receiver: Any) -> None:
-    """What a process had to say at its end: that nothing can be written stops the run, its death stops its dataset."""
-    try:
-        raise ExperimentError(receiver.recv())
-    except EOFError:
-        pass
-    if exitcode:
-        how = f"signal {-exitcode}" if exitcode < 0 else f"code {exitcode}"
-        store.write_failure(name, f"its process ended with {how} (out of memory?); the cells before are kept")
 
 
 def _outcome(store: Store, wanted: set[tuple[str, str, str]]) -> Outcome:

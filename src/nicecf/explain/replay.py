@@ -20,7 +20,8 @@ from nicecf.results.records import FORMAT, VERSION, digest_of, feature_keys
 from nicecf.rules.constraints import Constraints
 from nicecf.support.json_values import from_json, to_json
 from nicecf.support.types import Cells, Table
-from nicecf.tables.schema import Column, Schema
+from nicecf.tables.column import Column
+from nicecf.tables.schema import Schema
 
 # How far a probability may be from that in the record: a batch adds up its numbers in another order than a row alone.
 # Models in single precision answer a batch and one row of it a little differently.

@@ -22,7 +22,8 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncod
 from sklearn.utils import _safe_indexing
 
 from nicecf.support.types import Floats, Ints, Table
-from nicecf.tables.schema import Column, Schema
+from nicecf.tables.column import Column
+from nicecf.tables.schema import Schema
 
 # Encoded rows and their schema -> probabilities.
 Twin = Callable[[Floats, Schema], Floats]

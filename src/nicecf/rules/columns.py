@@ -12,7 +12,8 @@ from nicecf.exceptions import OptionError, did_you_mean, listed, plain
 from nicecf.rules.parameters import Feature
 from nicecf.support.types import Floats
 from nicecf.tables.cells import nearest_held
-from nicecf.tables.schema import MISSING_CATEGORY, Column, Schema
+from nicecf.tables.column import Column
+from nicecf.tables.schema import MISSING_CATEGORY, Schema
 
 # The code of a value that no cell has.
 NOTHING = -2.0

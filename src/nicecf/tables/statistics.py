@@ -8,7 +8,8 @@ import numpy as np
 
 from nicecf.support.types import Floats, Ints
 from nicecf.tables.cells import nearest_held
-from nicecf.tables.schema import Column, Schema
+from nicecf.tables.column import Column
+from nicecf.tables.schema import Schema
 
 # A sample shows the shape of a column as well as a million rows do.
 _MOST_ROWS = 10_000

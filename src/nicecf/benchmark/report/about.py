@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from nicecf.benchmark.datasets import PAPER
+from nicecf.benchmark.paper_datasets import PAPER
 from nicecf.benchmark.report import paper
 from nicecf.benchmark.report.names import PAPER_METHODS, pretty
 from nicecf.benchmark.report.results import Results, model_name, printed_name

@@ -1,7 +1,7 @@
 """The figures that the paper prints (Brughmans, Leyman and Martens: NICE), to stand beside those of a run.
 
 They are as printed, misprints included. `CONTRADICTIONS` says where the paper's text and its tables disagree. What it
-prints about the datasets is in `nicecf.benchmark.datasets.PAPER`.
+prints about the datasets is in `nicecf.benchmark.paper_datasets.PAPER`.
 """
 
 from __future__ import annotations

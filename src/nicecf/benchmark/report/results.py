@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from nicecf.benchmark.datasets import PAPER
+from nicecf.benchmark.paper_datasets import PAPER
 from nicecf.benchmark.report import findings
 from nicecf.benchmark.report.findings import OBSERVATION, QUALITIES, Findings
 from nicecf.benchmark.report.names import OURS, PAPER_METHODS

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from nicecf.benchmark.datasets import PAPER
+from nicecf.benchmark.paper_datasets import PAPER
 from nicecf.benchmark.report import paper
 from nicecf.benchmark.report.findings import (
     QUALITIES,

@@ -20,7 +20,8 @@ from nicecf.search.autoencoder import Autoencoder
 from nicecf.search.distance import Heom, weights_of
 from nicecf.search.neighbors import DonorIndex
 from nicecf.support.types import Bools, Floats, Ints, is_number
-from nicecf.tables.schema import Column, Schema
+from nicecf.tables.column import Column
+from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import ColumnStatistics, TableStatistics
 
 # As for input tables: squares and sums of larger numbers overflow.

@@ -21,8 +21,9 @@ from nicecf.explain.saving.dtypes import (
 )
 from nicecf.support.json_values import NotHeld, from_json, to_json
 from nicecf.support.types import Floats
+from nicecf.tables.column import Column
 from nicecf.tables.files.arrow import extension_in
-from nicecf.tables.schema import Column, Schema
+from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import ColumnStatistics, TableStatistics
 
 

@@ -14,11 +14,12 @@ from nicecf.support.extras import require
 from nicecf.support.json_values import from_json, to_json
 from nicecf.support.types import Cells, Table
 from nicecf.tables import Container
+from nicecf.tables.column import Column
 from nicecf.tables.files.arrow import extension_in
 from nicecf.tables.numpy_arrays import NumpyArrays
 from nicecf.tables.pandas_frames import PandasFrames
 from nicecf.tables.polars_frames import PolarsFrames
-from nicecf.tables.schema import Column, Schema
+from nicecf.tables.schema import Schema
 
 CONTAINERS: dict[str, type[Container]] = {"pandas": PandasFrames, "polars": PolarsFrames, "numpy": NumpyArrays}
 

@@ -16,7 +16,7 @@ from nicecf.rules.parameters import Feature, Line, distinct, features, in_cell, 
 from nicecf.rules.row_rules import Condition
 from nicecf.support.phrases import Features, Statement
 from nicecf.support.types import Bools, Floats, Ints
-from nicecf.tables.schema import Column
+from nicecf.tables.column import Column
 
 if TYPE_CHECKING:
     from nicecf.rules.constraints import Constraints

@@ -13,7 +13,8 @@ from nicecf.exceptions import plain
 from nicecf.results.batch import Batch
 from nicecf.search.distance import Heom
 from nicecf.support.types import Bools, CellValue, Floats, Ints, Label, Objects
-from nicecf.tables.schema import Column, Schema, differs
+from nicecf.tables.column import Column
+from nicecf.tables.schema import Schema, differs
 from nicecf.views.summary import tables
 from nicecf.views.summary.grouping import By, Groups, groups_by
 

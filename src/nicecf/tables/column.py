@@ -1,0 +1,137 @@
+"""One column: what ``fit`` saw of it, and its categories as codes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from nicecf.exceptions import SchemaError, plain
+from nicecf.support.types import Cells, Floats
+from nicecf.tables import Container
+from nicecf.tables.cells import level_key
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of the table that ``fit`` got."""
+
+    name: Hashable
+    is_categorical: bool
+    prototype: Cells = field(repr=False)
+    levels: tuple[Any, ...] = field(default=(), repr=False)
+    # How an object column marks a missing cell (None, nan, NA): models tell them apart.
+    missing: Any = np.nan
+    has_missing: bool = False
+    native_levels: Any = field(default=None, repr=False)
+    # The values that a counterfactual may take of the training data, encoded; None: all.
+    common: Floats | None = field(default=None, repr=False)
+
+    @cached_property
+    def _code_of(self) -> Mapping[Any, int]:
+        return {level_key(level, self._by_type): code for code, level in enumerate(self.levels)}
+
+    @property
+    def _by_type(self) -> bool:
+        # Among objects, a model may tell 1 from True; elsewhere all cells are of one type, and 1.0 may stand for 1.
+        return bool(self.prototype.dtype == np.dtype(object))
+
+    @property
+    def told_levels(self) -> tuple[Any, ...]:
+        """The categories that may be shared: all, or those that enough training rows hold."""
+        if self.common is None:
+            return self.levels
+        return tuple(self.levels[int(code)] for code in self.common if code >= 0)
+
+    def code(self, value: Any) -> int | None:
+        """The code of a category, None for one that is not known."""
+        return self._code_of.get(level_key(value, self._by_type))
+
+
+def fit_categories(container: Container, cells: Cells, name: Hashable) -> tuple[Column, Floats]:
+    """A categorical column of the training table, and its cells as codes."""
+    codes, levels = container.factorize(cells, name)
+    prototype = container.prototype(cells)
+    column = Column(
+        name,
+        True,
+        prototype,
+        tuple(levels),
+        _missing_marker(cells, codes, name),
+        bool((codes < 0).any()),
+        container.native_levels(levels, prototype),
+    )
+    return column, codes.astype(np.float64)
+
+
+def read_categories(container: Container, cells: Cells, column: Column) -> tuple[Column, Floats]:
+    """The cells of rows to explain as codes, and the column extended by the categories that training never saw."""
+    codes, values = container.factorize(cells, column.name)
+    column = _with_marker(cells, codes, column)
+    seen = np.unique(codes[codes >= 0])
+    unseen = [values[code] for code in seen if column.code(values[code]) is None]
+    if unseen:
+        _check_same_sort(unseen, column)
+        levels = (*column.levels, *unseen)
+        column = replace(
+            column,
+            levels=levels,
+            native_levels=container.native_levels(levels, column.prototype),
+        )
+    # A categorical dtype may name categories that no cell holds, and that training never saw.
+    known = [column.code(value) for value in values]
+    table = np.array([-1 if code is None else code for code in known] + [-1], dtype=np.float64)
+    return column, table[codes]
+
+
+def _check_same_sort(unseen: list[Any], column: Column) -> None:
+    """Text where training had numbers, or the reverse, is a mistake and not an unseen category."""
+    was = {_sort(level) for level in column.levels}
+    wrong = [value for value in unseen if _sort(value) not in was]
+    if was and wrong:
+        now = {_sort(value) for value in wrong}
+        example = f" (such as {plain(column.told_levels[0])!r})" if column.told_levels else ""
+        raise SchemaError(
+            f"column {column.name!r} held {' and '.join(sorted(was))} when fit saw it{example}, but now holds "
+            f"{' and '.join(sorted(now))} (such as {plain(wrong[0])!r}). Convert it as it was for the training data."
+        )
+
+
+def _sort(value: object) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "booleans"
+    if isinstance(value, Real):
+        return "numbers"
+    return "text" if isinstance(value, (str, bytes)) else type(value).__name__
+
+
+def _missing_marker(cells: Cells, codes: Any, name: Hashable) -> Any:
+    if cells.dtype != np.dtype(object) or not (codes < 0).any():
+        return np.nan
+    markers = list(np.asarray(cells, dtype=object)[codes < 0])
+    kinds = {type(marker).__name__ for marker in markers}
+    if len(kinds) > 1:
+        raise SchemaError(
+            f"column {name!r} marks missing values in more than one way ({' and '.join(sorted(kinds))}); a model may "
+            f"tell them apart. Use one: X[{name!r}] = X[{name!r}].where(X[{name!r}].notna(), None)."
+        )
+    return markers[0]
+
+
+def _with_marker(cells: Cells, codes: Any, column: Column) -> Column:
+    """The column with the marker that the rows to explain use, if training had none; SchemaError if it had another."""
+    if column.prototype.dtype != np.dtype(object) or not (codes < 0).any():
+        return column
+    marker = np.asarray(cells, dtype=object)[codes < 0][0]
+    if not column.has_missing:
+        return replace(column, missing=marker, has_missing=True)
+    if type(marker) is not type(column.missing):
+        raise SchemaError(
+            f"column {column.name!r} marks missing values by {marker!r}, but used {column.missing!r} when fit saw "
+            "it; a model may tell them apart. Convert it as it was for the training data."
+        )
+    return column
