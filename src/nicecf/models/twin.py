@@ -60,8 +60,8 @@ class TreeTwin:
         before = [step for step in before if not is_passed_through(step)]
         if len(before) > 1:
             raise NotSupported(f"it has {len(before)} preprocessing steps in front of the trees, not one")
-        self._model, self._trained = head, trees.trained(head)
         self._ensemble = trees.read(head)
+        self._model, self._trained = head, trees.trained(head)
         self._inputs = _inputs_of(before[0] if before else None, self._ensemble, schema)
 
     @property

@@ -20,7 +20,8 @@ _FILES = {"sklearn": "scikit_learn", "xgboost": "xgboost", "lightgbm": "lightgbm
 
 def read(model: Any) -> TreeEnsemble:
     """The trees of a fitted classifier; NotSupported, with the reason, if they cannot be read right."""
-    return _reader(model).read(model)  # type: ignore[no-any-return]  # each file has it, with this type
+    ensemble: TreeEnsemble = _reader(model).read(model)
+    return ensemble
 
 
 def trained(model: Any) -> object:

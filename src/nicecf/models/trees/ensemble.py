@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,8 @@ from nicecf.support.types import Bools, Floats, Ints
 # "identity": the sums are probabilities; "sigmoid": one sum, for the second of two classes; "sigmoids": one per class.
 Link: TypeAlias = Literal["identity", "sigmoid", "sigmoids", "softmax"]
 Precision: TypeAlias = type[np.float32] | type[np.float64]
-_Sums: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+_Sums: TypeAlias = npt.NDArray[np.floating[Any]]
+_Number = TypeVar("_Number", bound=np.generic)
 
 # How many pairs of a row and a tree are followed at once: their arrays fit into the processor's cache.
 _PAIRS_AT_ONCE = 2**15
@@ -29,7 +30,7 @@ _LEVELS_AT_ONCE = 3
 
 
 class NotSupported(Exception):  # noqa: N818  # not an error: the model itself is asked instead
-    """This model cannot be read, or cannot be read for these rows; says why."""
+    """There is no other way to the answers of this model than its own, or none for these rows; says why."""
 
 
 class Categories(Protocol):
@@ -268,13 +269,16 @@ class TreeEnsemble:
         if self.steepness != 1.0:
             sums = sums * self.adds_in(self.steepness)
         if self.link == "softmax":
-            powers = np.exp(sums - sums.max(axis=1, keepdims=True))
-            return (powers / powers.sum(axis=1, keepdims=True)).astype(np.float64)
+            # Single precision too has its powers and their sum rounded from double: so do the libraries' results look.
+            differences = sums - sums.max(axis=1, keepdims=True)
+            powers = np.exp(differences.astype(np.float64)).astype(self.adds_in)
+            total = powers.sum(axis=1, keepdims=True, dtype=np.float64).astype(self.adds_in)
+            return (powers / total).astype(np.float64)
         shares = expit(sums)
         if self.link == "sigmoid":
             shares = np.column_stack([1 - shares[:, 0], shares[:, 0]])
         return shares.astype(np.float64)
 
 
-def _joined(arrays: Iterable[npt.NDArray[np.generic]]) -> npt.NDArray[np.generic]:
+def _joined(arrays: Iterable[npt.NDArray[_Number]]) -> npt.NDArray[_Number]:
     return np.concatenate(list(arrays))

@@ -26,7 +26,7 @@ def read(model: Any) -> TreeEnsemble:
     # Up to the best iteration, as predict_proba asks; numbers are written so that they are read back exactly.
     header, *blocks = booster.model_to_string().partition("end of trees")[0].split("\nTree=")
     said = _fields(header)
-    objective, *options = said.get("objective", "none").split()
+    objective, *options = said.get("objective", "custom").split()
     if objective not in _LINKS:
         raise NotSupported(f"its objective is {objective!r}, not one of {list(_LINKS)}")
     fields = [_fields(block) for block in blocks]

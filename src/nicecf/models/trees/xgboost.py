@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,8 @@ def _base(parameters: Json, link: Link) -> Floats:
     written = json.loads(parameters["base_score"])
     base = np.array(written, dtype=np.float32).ravel()
     if link == "sigmoid":
-        base = -np.log(np.float32(1.0) / base - np.float32(1.0))
+        # In double precision, then rounded: numpy's logarithm of singles is off by a digit now and then.
+        base = -np.log((np.float32(1.0) / base - np.float32(1.0)).astype(np.float64)).astype(np.float32)
     n_outputs = max(1, int(parameters["num_class"]))
     return np.broadcast_to(base, n_outputs).astype(np.float64)
 
@@ -83,7 +85,7 @@ def _names(encoding: Json) -> tuple[object, ...]:
     if "offsets" not in encoding:
         return tuple(encoding["values"])
     offsets, text = encoding["offsets"], bytes(value % 256 for value in encoding["values"])
-    return tuple(text[start:end].decode() for start, end in zip(offsets, offsets[1:], strict=False))
+    return tuple(text[start:end].decode() for start, end in pairwise(offsets))
 
 
 def _tree(stored: Json) -> Tree:
