@@ -172,8 +172,11 @@ def test_after_early_stopping_only_the_best_trees_are_asked():
             eval_set=[(WHOLE[200:], noise[200:])],
             callbacks=[early_stopping(3, verbose=False)],
         )
-    assert model.best_iteration_ < model.booster_.current_iteration()
+    assert model.best_iteration_ < 40
     assert_reads(model, WHOLE)
+    model.booster_.best_iteration = 4
+    assert_reads(model, WHOLE)
+    assert len(read(model).roots) == 4
     assert_reads(cat(iterations=40).fit(WHOLE[:200], noise[:200], eval_set=(WHOLE[200:], noise[200:])), WHOLE)
     assert_reads(hist(early_stopping=True, n_iter_no_change=2).fit(WHOLE, noise), WHOLE)
 
@@ -283,23 +286,35 @@ def test_a_column_that_no_split_asks_for_may_hold_anything():
     assert_twin(model, table)
 
 
+@pytest.mark.parametrize("name", ["histograms", "XGBoost"])
+def test_a_polars_frame_of_numbers(name):
+    pl = pytest.importorskip("polars")
+    table = pl.DataFrame(HOLES.astype(np.float32), schema=list("abcd"))
+    assert_twin(MODELS[name].fit(table, labelled(MODELS[name], 3)), table)
+
+
 # Behind a preprocessing step
 
 
 @pytest.mark.parametrize("sparse", [0.0, 1.0], ids=["dense", "sparse"])
 @pytest.mark.parametrize("name", ["a forest", "gradient boosting", "XGBoost", "LightGBM", "CatBoost"])
 def test_behind_a_column_transformer(name, sparse):
-    table = FRAME.fillna({"income": 1.0})
-    if sparse and name == "gradient boosting":
-        table["income"] = 0.0
+    table = FRAME.fillna({"income": 1.0}).assign(children=WHOLE[:, 0])
     before = make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), ["city", "rooms"]),
         (StandardScaler(), ["age", "income"]),
+        ("passthrough", ["children", "owns"]),
         sparse_threshold=sparse,
     )
     model = make_pipeline(before, MODELS[name]).fit(table, LIVES_WELL)
     assert_twin(model, table)
     assert_twin(model, table, table.assign(city=pd.Categorical(["Oostende", "Gent"] * (N // 2))))
+
+
+def test_what_a_sparse_matrix_leaves_out_is_missing_for_xgboost():
+    table = FRAME[["city", "rooms"]]
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), xgb()).fit(table, LIVES_WELL)
+    assert_twin(model, table)
 
 
 @pytest.mark.parametrize(
@@ -408,6 +423,14 @@ def test_rows_that_the_model_refuses_are_not_answered():
 def test_no_rows_have_no_probabilities():
     assert read(lgbm().fit(WHOLE, THREE)).probabilities(WHOLE[:0]).shape == (0, 3)
     assert read(lgbm().fit(WHOLE, TWO)).leaves(WHOLE[:0]).shape == (15, 0)
+
+
+@pytest.mark.parametrize("model", [xgb(gamma=1e9), lgbm(min_child_samples=N), hist(min_samples_leaf=N)])
+def test_trees_may_be_a_single_leaf(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        assert_reads(model.fit(WHOLE, labelled(model, 3)), WHOLE)
+    assert not read(model).is_used.any()
 
 
 def test_leaves_are_those_that_the_library_names():

@@ -118,7 +118,9 @@ class _Part:
         is_looked_up = type(step) is OneHotEncoder and _is_plain(step) and bool(is_categorical.all())
         is_number = not is_categorical.any()
         # A scaler computes in single precision what it gets in it.
-        is_scaled = type(step) in (StandardScaler, MinMaxScaler) and is_number and not _has_short_floats(schema)
+        is_scaled = (
+            type(step) in (StandardScaler, MinMaxScaler) and is_number and not _has_short_floats(schema, positions)
+        )
         known = tuple(
             (schema.columns[j], _places(schema.columns[j], categories))
             for j, categories in zip(positions, step.categories_ if is_looked_up else [], strict=False)
@@ -174,8 +176,8 @@ def _holds_numbers(schema: Schema, j: int) -> bool:
         return False
 
 
-def _has_short_floats(schema: Schema) -> bool:
-    dtypes = [schema.container.number_dtype(one.prototype) for one in schema.columns if not one.is_categorical]
+def _has_short_floats(schema: Schema, positions: list[int]) -> bool:
+    dtypes = [schema.container.number_dtype(schema.columns[j].prototype) for j in positions]
     return any(dtype.kind == "f" and dtype.itemsize < 8 for dtype in dtypes)
 
 

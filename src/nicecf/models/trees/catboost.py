@@ -78,7 +78,7 @@ class _Splits:
 
     def symmetric_tree(self, stored: Json) -> Tree:
         """A tree with one split per level; the last one is the root's, so that leaves stand in their order."""
-        splits = stored["splits"][::-1]
+        splits = (stored.get("splits") or [])[::-1]
         levels = np.repeat(np.arange(len(splits)), 2 ** np.arange(len(splits)))
         n_leaves = 2 ** len(splits)
         values = np.array(stored["leaf_values"], dtype=np.float64).reshape(n_leaves, -1)

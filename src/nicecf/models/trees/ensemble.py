@@ -86,19 +86,19 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """The nodes of all trees, one after the other. In a leaf, ``left`` and ``right`` are the leaf itself.
+    """The nodes of all trees, one after the other.
 
-    A row goes left if its input is at most ``threshold``, or missing and ``missing_left``. Where ``category_set`` is
-    not negative, it is the line of ``sets`` that says which codes go left; its last column, for all other codes, is
-    False. ``values``: what a leaf adds, one column per output that its tree adds to.
+    ``children``: the right and the left child of each node, in this order; a leaf is its own. A row goes left if its
+    input is at most ``threshold``, or missing and ``missing_left``. Where ``category_set`` is not negative, it is the
+    line of ``sets`` that says which codes go left; its last column, for all other codes, is False. ``values``: what a
+    leaf adds, one column per output that its tree adds to.
     """
 
     feature: Ints
     threshold: Floats
-    left: Ints
-    right: Ints
+    children: Ints
     missing_left: Bools
-    category_set: Ints
+    category_set: npt.NDArray[np.int32]
     sets: Bools
     values: Floats
 
@@ -112,7 +112,7 @@ class Nodes:
         left, right = _joined(tree.left for tree in trees), _joined(tree.right for tree in trees)
         is_leaf = left < 0
         codes = {int(root) + at: tree.sets[at] for root, tree in zip(roots, trees, strict=True) for at in tree.sets}
-        category_set = np.full(len(own), -1, dtype=np.intp)
+        category_set = np.full(len(own), -1, dtype=np.int32)
         category_set[list(codes)] = np.arange(len(codes))
         sets = np.zeros((len(codes), 1 + max((max(some, default=-1) + 1 for some in codes.values()), default=0)), bool)
         for line, some in enumerate(codes.values()):
@@ -121,8 +121,7 @@ class Nodes:
         nodes = cls(
             feature=np.where(is_leaf, 0, _joined(tree.feature for tree in trees)).astype(np.intp),
             threshold=np.where(category_set < 0, threshold, -np.inf),
-            left=np.where(is_leaf, own, left + shift).astype(np.intp),
-            right=np.where(is_leaf, own, right + shift).astype(np.intp),
+            children=np.where(is_leaf, own, np.stack([right, left]) + shift).T.astype(np.intp, order="C"),
             missing_left=_joined(tree.missing_left for tree in trees).astype(bool),
             category_set=category_set,
             sets=sets,
@@ -135,10 +134,15 @@ class Nodes:
         """Which nodes are leaves."""
         return self.left == np.arange(len(self.left))
 
-    @cached_property
-    def children(self) -> Ints:
-        """The right and the left child of each node in turn, so that one look-up goes either way."""
-        return np.column_stack([self.right, self.left]).ravel()
+    @property
+    def left(self) -> Ints:
+        """The left child of each node."""
+        return self.children[:, 1]
+
+    @property
+    def right(self) -> Ints:
+        """The right child of each node."""
+        return self.children[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +222,7 @@ class TreeEnsemble:
 
     def _descended(self, inputs: Floats) -> Ints:
         """The leaf of each row in each tree: all pairs go down in lock-step."""
-        nodes, n_rows = self.nodes, len(inputs)
+        nodes, n_rows, children = self.nodes, len(inputs), self.nodes.children.ravel()
         cells, has_missing, has_sets = inputs.ravel(), bool(np.isnan(inputs).any()), len(nodes.sets) > 0
         node = np.repeat(self.roots, n_rows)
         start = np.tile(np.arange(n_rows) * inputs.shape[1], len(self.roots))
@@ -232,11 +236,10 @@ class TreeEnsemble:
                     is_left |= self._is_in_set(node, cell)
                 if has_missing:
                     is_left |= np.isnan(cell) & nodes.missing_left.take(node)
-                node = nodes.children.take(2 * node + is_left)
-            is_leaf = nodes.is_leaf.take(node)
-            found[place[is_leaf]] = node[is_leaf]
-            goes_on = np.flatnonzero(~is_leaf)
-            node, start, place = node[goes_on], start[goes_on], place[goes_on]
+                node = children.take(2 * node + is_left)  # right or left in one look-up
+            found[place] = node
+            goes_on = np.flatnonzero(~nodes.is_leaf.take(node))
+            node, start, place = node.take(goes_on), start.take(goes_on), place.take(goes_on)
         return found.reshape(len(self.roots), n_rows)
 
     def _is_in_set(self, node: Ints, cell: Floats) -> Bools:
@@ -253,15 +256,16 @@ class TreeEnsemble:
         width = values.shape[1]
         sums = np.empty((leaves.shape[1], len(base)), dtype=self.adds_in)
         for first in range(0, len(base), width):
-            added = values[leaves[self.outputs == first]]
-            start = np.broadcast_to(base[first : first + width], (1, *added.shape[1:]))
-            # One after the other, as the libraries do; a sum over an axis may add pairs first.
-            sums[:, first : first + width] = np.add.accumulate(np.concatenate([start, added]), axis=0)[-1]
+            added = values.take(leaves[self.outputs == first], axis=0)
+            added = np.concatenate([np.broadcast_to(base[first : first + width], (1, *added.shape[1:])), added])
+            # One after the other, as the libraries do: numpy's sum adds pairs first, but only within a run of memory.
+            is_run = added[0].size == 1
+            sums[:, first : first + width] = np.add.accumulate(added)[-1] if is_run else np.add.reduce(added)
         return sums / self.adds_in(self.divisor)
 
     @cached_property
     def _values(self) -> _Sums:
-        return self.nodes.values.astype(self.adds_in)
+        return self.nodes.values.astype(self.adds_in, copy=False)
 
     def _linked(self, sums: _Sums) -> Floats:
         if self.link == "identity":

@@ -72,7 +72,7 @@ def _base(parameters: Json, link: Link) -> Floats:
 def _inputs(learner: Json, stored: Json) -> tuple[Input, ...]:
     """The inputs: the categories of a frame are part of the model, those of an array are their own codes."""
     n_inputs = int(learner["learner_model_param"]["num_feature"])
-    kinds = learner["feature_types"] or ["float"] * n_inputs
+    kinds = learner.get("feature_types") or ["float"] * n_inputs
     encodings = stored.get("cats", {}).get("enc") or [{"values": []}] * n_inputs
     return tuple(
         Input(NamedCategories(_names(encoding), unknown=np.inf)) if kind == "c" and encoding["values"] else Input()
