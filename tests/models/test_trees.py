@@ -25,7 +25,7 @@ from xgboost import XGBClassifier, XGBRFClassifier
 
 from nicecf import NICE, ModelError, OptionError
 from nicecf.models.trees import read
-from nicecf.models.trees.ensemble import NotSupported
+from nicecf.models.trees.ensemble import NotSupported, TreeEnsemble
 from nicecf.models.twin import TreeTwin
 from nicecf.tables.schema import Schema
 from nicecf.testing import assert_same
@@ -243,7 +243,7 @@ def test_a_category_that_xgboost_refuses_is_for_xgboost_to_refuse():
     model = NATIVE["XGBoost, sets"].fit(FRAME, LIVES_WELL)
     twin, schema, _ = twin_and(model, FRAME)
     rows, schema = schema.encode(FRAME[:2].assign(city=pd.Categorical(["Oostende", "Gent"])))
-    with pytest.raises(NotSupported, match="the model refuses a category"):
+    with pytest.raises(NotSupported, match="only the model can tell"):
         twin(rows, schema)
     with pytest.raises(ModelError, match="the model raised"):
         NICE(model, accelerate=True).fit(FRAME, LIVES_WELL).explain(
@@ -277,7 +277,18 @@ def test_catboost_tells_single_categories_apart_by_their_hashes(policy):
     named = pd.DataFrame(table).astype({"city": "category", "rooms": "category"})
     assert len(read(model).nodes.sets)
     assert_twin(model, named)
+    twin, schema, _ = twin_and(model, named)
+    with pytest.raises(NotSupported, match="only the model can tell"):
+        twin(*schema.encode(named[:2].assign(city=pd.Categorical([None, "Gent"]))))
     assert_twin(model, named, named.assign(city=pd.Categorical(["Oostende", "Gent"] * (N // 2))))
+
+
+def test_a_category_that_catboost_writes_in_its_own_way_is_left_to_it():
+    table = FRAME[["age", "owns"]]
+    model = cat(cat_features=["owns"]).fit(table, FRAME["owns"] ^ (FRAME["age"] > 40))
+    twin, schema, rows = twin_and(model, table)
+    with pytest.raises(NotSupported, match="only the model can tell"):
+        twin(rows, schema)
 
 
 def test_a_column_that_no_split_asks_for_may_hold_anything():
@@ -457,6 +468,33 @@ def test_the_twin_explains_with_one_call_of_the_model_and_the_same_answers(name)
         assert_same(plain, fast)
         assert_same(plain, alone)
         assert np.array_equal(plain.probability, fast.probability)
+
+
+def off_by(monkeypatch, difference):
+    exact = TreeEnsemble.probabilities
+    monkeypatch.setattr(TreeEnsemble, "probabilities", lambda self, inputs: exact(self, inputs) + difference)
+
+
+@pytest.mark.parametrize(("name", "difference"), [("LightGBM", 1e-11), ("XGBoost", 3e-6)])
+def test_more_than_rounding_is_another_answer(monkeypatch, name, difference):
+    model = MODELS[name]
+    labels = labelled(model, 3)
+    model.fit(WHOLE, labels)
+    off_by(monkeypatch, difference)
+    with pytest.raises(OptionError, match="what was read of its trees does not answer as the model does"):
+        NICE(model, accelerate=True).fit(WHOLE, labels)
+
+
+@pytest.mark.parametrize(("name", "difference", "is_enough"), [("XGBoost", 3e-7, True), ("LightGBM", 3e-7, False)])
+def test_the_model_confirms_within_the_precision_of_its_library(monkeypatch, name, difference, is_enough):
+    model = MODELS[name]
+    labels = labelled(model, 3)
+    plain = NICE(model.fit(WHOLE, labels)).fit(WHOLE, labels)
+    fast = NICE(model, accelerate=True).fit(WHOLE, labels)
+    off_by(monkeypatch, difference)
+    asked, found = plain.explain(WHOLE[:20]), fast.explain(WHOLE[:20])
+    assert_same(asked, found)
+    assert (found.model_calls == 1 < asked.model_calls) is is_enough
 
 
 @pytest.mark.parametrize(

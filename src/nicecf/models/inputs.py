@@ -29,9 +29,7 @@ class Direct:
         if not is_exact and any(named):
             raise NotSupported("it has categories of its own, and other columns that are not numbers")
         self._whole = None if is_exact else Whole(None, ensemble)
-        unused = [j for j in np.flatnonzero(~ensemble.is_used) if schema.columns[j].is_categorical]
-        self._looked_up = [j for j in range(len(named)) if schema.columns[j].is_categorical and j not in unused]
-        self._unused = unused
+        self._looked_up = [j for j in np.flatnonzero(ensemble.is_used).tolist() if schema.columns[j].is_categorical]
         self._numbers_as_categories = [j for j, one in enumerate(named) if one and not schema.columns[j].is_categorical]
         self._known = {j: (schema.columns[j], _codes(schema.columns[j], named[j])) for j in self._looked_up}
 
@@ -39,10 +37,9 @@ class Direct:
         """The inputs of the trees."""
         if self._whole is not None:
             return self._whole(rows, schema)
-        if not (self._looked_up or self._unused or self._numbers_as_categories):
+        if not (self._looked_up or self._numbers_as_categories):
             return rows
         table = rows.copy()
-        table[:, self._unused] = 0.0
         for j in self._looked_up:
             column, codes = self._known[j]
             if schema.columns[j] is not column:  # categories that fit never saw
@@ -51,7 +48,7 @@ class Direct:
         for j in self._numbers_as_categories:
             table[:, j] = _codes_of_numbers(rows[:, j], self._categories[j])
         if np.isinf(table).any():
-            raise NotSupported("the model refuses a category, or a missing one")
+            raise NotSupported("what becomes of a category that the rows hold only the model can tell")
         return table
 
 

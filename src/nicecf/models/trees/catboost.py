@@ -59,7 +59,7 @@ class HashedCategories:
 
     model: Any
     number: int
-    # It raises an error for a missing category.
+    # CatBoost raises an error.
     missing: float = np.inf
 
     def code(self, level: object) -> float:

@@ -38,10 +38,10 @@ class Categories(Protocol):
 
     @property
     def missing(self) -> float:
-        """The input for a missing category; infinite if the library refuses it."""
+        """The input for a missing category; infinite if only the model itself can tell what becomes of it."""
 
     def code(self, level: object) -> float:
-        """The input for a category, NaN if it counts as missing; infinite if the library refuses it."""
+        """The input for a category, NaN if it counts as missing; infinite if only the model itself can tell."""
 
 
 @dataclass(frozen=True)
