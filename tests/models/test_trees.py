@@ -277,6 +277,7 @@ def test_catboost_tells_single_categories_apart_by_their_hashes(policy):
     named = pd.DataFrame(table).astype({"city": "category", "rooms": "category"})
     assert len(read(model).nodes.sets)
     assert_twin(model, named)
+    assert_twin(model, table)  # a column of text, and whole numbers that are categories of the model only
     twin, schema, _ = twin_and(model, named)
     with pytest.raises(NotSupported, match="only the model can tell"):
         twin(*schema.encode(named[:2].assign(city=pd.Categorical([None, "Gent"]))))
@@ -302,6 +303,11 @@ def test_a_polars_frame_of_numbers(name):
     pl = pytest.importorskip("polars")
     table = pl.DataFrame(HOLES.astype(np.float32), schema=list("abcd"))
     assert_twin(MODELS[name].fit(table, labelled(MODELS[name], 3)), table)
+
+
+def test_categories_that_a_forest_takes_for_numbers_are_decoded():
+    table = FRAME[["age", "rooms"]]
+    assert_twin(RandomForestClassifier(5, random_state=0).fit(table, LIVES_WELL), table)
 
 
 # Behind a preprocessing step
@@ -360,7 +366,13 @@ def cats_with_ctrs():
     return cat(cat_features=["city"], one_hot_max_size=2).fit(table, LIVES_WELL)
 
 
+def letters_beyond_ascii():
+    table = FRAME[["city"]].assign(city=FRAME["city"].cat.rename_categories({"Gent": "Liège"}))
+    return xgb(enable_categorical=True).fit(table, LIVES_WELL)
+
+
 REFUSED = {
+    "letters": (letters_beyond_ascii, "categories with letters beyond ASCII"),
     "dart": (lambda: xgb(booster="dart").fit(WHOLE, TWO == "yes"), "its booster is 'dart', not 'gbtree'"),
     "gblinear": (lambda: xgb(booster="gblinear", max_depth=None).fit(WHOLE, TWO == "yes"), "its booster is 'gblinear'"),
     "hinge": (

@@ -29,7 +29,8 @@ class Direct:
         if not is_exact and any(named):
             raise NotSupported("it has categories of its own, and other columns that are not numbers")
         self._whole = None if is_exact else Whole(None, ensemble)
-        self._looked_up = [j for j in np.flatnonzero(ensemble.is_used).tolist() if schema.columns[j].is_categorical]
+        used = np.flatnonzero(ensemble.is_used & is_exact).tolist()
+        self._looked_up = [j for j in used if schema.columns[j].is_categorical]
         self._numbers_as_categories = [j for j, one in enumerate(named) if one and not schema.columns[j].is_categorical]
         self._known = {j: (schema.columns[j], _codes(schema.columns[j], named[j])) for j in self._looked_up}
 
@@ -46,7 +47,8 @@ class Direct:
                 codes = _codes(schema.columns[j], self._categories[j])
             table[:, j] = codes[rows[:, j].astype(np.intp)]
         for j in self._numbers_as_categories:
-            table[:, j] = _codes_of_numbers(rows[:, j], self._categories[j])
+            is_whole = schema.container.number_dtype(schema.columns[j].prototype).kind in "iu"
+            table[:, j] = _codes_of_numbers(rows[:, j], self._categories[j], is_whole=is_whole)
         if np.isinf(table).any():
             raise NotSupported("what becomes of a category that the rows hold only the model can tell")
         return table
@@ -205,11 +207,12 @@ def _renumbered(table: Floats, categories: list[Categories | None], zero_is_miss
     return table
 
 
-def _codes_of_numbers(numbers: Floats, categories: Categories | None) -> Floats:
-    """The codes of categories that are numbers."""
+def _codes_of_numbers(numbers: Floats, categories: Categories | None, *, is_whole: bool = False) -> Floats:
+    """The codes of categories that are numbers. ``is_whole``: the model sees integers, where they are."""
     assert categories is not None
     values, places = np.unique(numbers, return_inverse=True)
-    return np.array([categories.missing if value != value else categories.code(value) for value in values])[places]
+    cells = [int(value) if is_whole and value.is_integer() else value for value in values.tolist()]
+    return np.array([categories.missing if cell != cell else categories.code(cell) for cell in cells])[places]
 
 
 def _positions(transformer: ColumnTransformer, name: str, schema: Schema) -> list[int]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nicecf.exceptions import plain
 from nicecf.models.trees.ensemble import Input, Link, Nodes, NotSupported, Tree, TreeEnsemble
 from nicecf.support.types import Json
 
@@ -63,6 +64,7 @@ class HashedCategories:
     missing: float = np.inf
 
     def code(self, level: object) -> float:
+        level = plain(level)
         if type(level) is not str and type(level) is not int:
             return np.inf  # written in CatBoost's own way
         return float(self.model._object._calc_cat_feature_perfect_hash(str(level), self.number))

@@ -84,8 +84,11 @@ def _names(encoding: Json) -> tuple[object, ...]:
     """Categories as they are stored: numbers as a list, text as bytes and where each one starts."""
     if "offsets" not in encoding:
         return tuple(encoding["values"])
-    offsets, text = encoding["offsets"], bytes(value % 256 for value in encoding["values"])
-    return tuple(text[start:end].decode() for start, end in pairwise(offsets))
+    if not all(0 <= byte < 128 for byte in encoding["values"]):
+        # XGBoost 3 counts characters where it means bytes, and cuts off the rest.
+        raise NotSupported("it has categories with letters beyond ASCII, whose names XGBoost does not store right")
+    text = bytes(encoding["values"]).decode()
+    return tuple(text[start:end] for start, end in pairwise(encoding["offsets"]))
 
 
 def _tree(stored: Json) -> Tree:
