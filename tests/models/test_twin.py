@@ -119,6 +119,7 @@ def test_when_the_model_disagrees_it_is_searched_again_with_the_model(monkeypatc
     def lying(rows, schema):
         return np.roll(model.predict_proba(schema.decode(rows)), 1, axis=1)
 
+    lying.rounding = 1e-12
     monkeypatch.setattr(training, "twin_of", lambda *_: lying)
     plain, fast = NICE(model).fit(X, Y).explain(X[:20]), NICE(model, accelerate=True).fit(X, Y).explain(X[:20])
     assert_same(plain, fast)
@@ -136,6 +137,7 @@ def test_when_the_model_disagrees_about_what_was_found_only(monkeypatch):
         answers[is_hybrid] = np.roll(answers[is_hybrid], 1, axis=1)
         return answers
 
+    lying.rounding = 1e-12
     monkeypatch.setattr(training, "twin_of", lambda *_: lying)
     assert_same(NICE(model).fit(X, Y).explain(rows), NICE(model, accelerate=True).fit(X, Y).explain(rows))
 
@@ -157,30 +159,34 @@ class Cautious(RandomForestClassifier):
 
 
 @pytest.mark.parametrize(
-    "model",
+    ("model", "reason"),
     [
-        make_pipeline(by_column(), LogisticRegression(max_iter=1000)).fit(X, Y),
-        make_pipeline(by_column(), Cautious(5, random_state=0)).fit(X, Y),
-        make_pipeline(by_column(), StandardScaler(with_mean=False), RandomForestClassifier(5, random_state=0)).fit(
-            X, Y
+        (make_pipeline(by_column(), LogisticRegression(max_iter=1000)).fit(X, Y), "LogisticRegression is not a known"),
+        (make_pipeline(by_column(), Cautious(5, random_state=0)).fit(X, Y), "Cautious is not a known classifier"),
+        (
+            make_pipeline(by_column(), StandardScaler(with_mean=False), RandomForestClassifier(5, random_state=0)).fit(
+                X, Y
+            ),
+            "it has 2 preprocessing steps in front of the trees, not one",
         ),
-        lambda X: np.full((len(X), 3), 1 / 3),
+        (lambda X: np.full((len(X), 3), 1 / 3), "function is not a known classifier made of trees"),
     ],
     ids=["another model", "a subclass", "two steps", "a function"],
 )
-def test_models_without_a_twin_are_an_error(model):
+def test_models_without_a_twin_are_an_error_that_says_why(model, reason):
     with pytest.raises(
-        OptionError, match="accelerate knows scikit-learn's RandomForestClassifier and .* Leave accelerate=False"
+        OptionError,
+        match=f"accelerate has no faster way to the same digits for this .*{reason}.* Leave accelerate=False",
     ):
         NICE(model, accelerate=True).fit(X, Y)
 
 
 def test_a_twin_that_does_not_answer_as_the_model_is_refused(monkeypatch):
-    from nicecf.models import twin
+    from nicecf.models import inputs
 
-    monkeypatch.setattr(twin, "_singles", lambda table: np.zeros((len(table), 3), dtype=np.float32))
+    monkeypatch.setattr(inputs.Direct, "__call__", lambda self, rows, schema: np.zeros((len(rows), 3)))
     table = PREPROCESSING["none"][1]
-    with pytest.raises(OptionError, match="no faster way to the same digits"):
+    with pytest.raises(OptionError, match="what was read of its trees does not answer as the model does"):
         NICE(forest(None, table), accelerate=True).fit(table, Y)
 
 
@@ -225,6 +231,7 @@ def test_points_of_the_pareto_set_are_confirmed_too(monkeypatch):
         answers[rows[:, 0] == 50] = [1.0, 0.0, 0.0]  # whoever is 50
         return answers
 
+    lying.rounding = 1e-12
     monkeypatch.setattr(training, "twin_of", lambda *_: lying)
     nice = NICE(model, search="thorough", neighbors=10, accelerate=True).fit(X, Y)
     front = nice.explain(X[:10]).pareto()

@@ -15,7 +15,8 @@ from nicecf.exceptions import DecisionWarning, OptionError, SchemaError, plain
 from nicecf.models.classifier import CELLS_PER_CALL, Classifier
 from nicecf.models.decision import Member, Option, Panel, member_of
 from nicecf.models.scorer import Cost
-from nicecf.models.twin import Twin, twin_of
+from nicecf.models.trees import READABLE
+from nicecf.models.twin import NotSupported, Twin, twin_of
 from nicecf.search.distance import Heom
 from nicecf.support.digests import fingerprint
 from nicecf.support.types import Floats, Ints, Objects, Table
@@ -205,13 +206,13 @@ def find_twin(model: Any, schema: Schema, canaries: Canaries, rows: Floats, outp
 
     ``rows``: some training rows, with the ``outputs`` of the model, which the twin must give too.
     """
-    twin = twin_of(model, schema, rows, outputs)
-    if twin is None:
+    try:
+        twin = twin_of(model, schema, rows, outputs)
+    except NotSupported as why:
         raise OptionError(
-            "accelerate knows scikit-learn's RandomForestClassifier and ExtraTreesClassifier, alone or behind one "
-            f"preprocessing step, and no faster way to the same digits for this {type(model).__name__}. Leave "
-            "accelerate=False."
-        )
+            f"accelerate has no faster way to the same digits for this {type(model).__name__}: {why}. It reads "
+            f"{READABLE}, alone or behind one preprocessing step. Leave accelerate=False."
+        ) from why
     seconds = []
     for some in (canaries.values, rows):
         start = perf_counter()

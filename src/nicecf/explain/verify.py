@@ -13,7 +13,7 @@ from nicecf.search.answers import Answers, Points
 from nicecf.search.question import Question
 from nicecf.tables.schema import differs
 
-# How far a twin may be from the model: the order in which a forest adds up its trees.
+# How far a twin may be from the model at least, whatever its precision: the order in which a forest adds up its trees.
 _SAME_ANSWER = 1e-9
 
 
@@ -62,8 +62,9 @@ def _confirmed(question: Question, answers: Answers, fitted: Fitted) -> tuple[Qu
     seen = score(np.concatenate([question.rows, values, models.canaries.values]))
     models.canaries.check(seen[n_rows + n_values :], panel)
     said, seen = np.concatenate([question.outputs, outputs]), seen[: n_rows + n_values]
+    rounding = _SAME_ANSWER if models.twin is None else max(_SAME_ANSWER, models.twin.rounding)
     # The same digits but for the last: at a cut-off that can be another decision.
-    if np.abs(seen - said).max() > _SAME_ANSWER or (panel.decide(seen) != panel.decide(said)).any():
+    if np.abs(seen - said).max() > rounding or (panel.decide(seen) != panel.decide(said)).any():
         raise NotSupported
     confirmed = replace(question, outputs=seen[:n_rows], score=score)
     if (confirmed.is_answered != question.is_answered).any():

@@ -94,10 +94,11 @@ def models_of(
     try:
         twin, twin_cost = find_twin(models[0], schema, canaries, asked.values[sample], answers[sample])
         return Models(panel, cost, canaries, twin, twin_cost)
-    except OptionError:
+    except OptionError as error:
         raise ModelError(
             f"the explainer was saved with accelerate=, and there is no faster way to the same digits for this "
-            f"{type(models[0]).__name__}. Pass the forest itself, or fit again with accelerate=False."
+            f"{type(models[0]).__name__}: {error.__cause__}. Pass the classifier itself, as it was when the explainer "
+            "was saved, or fit again with accelerate=False."
         ) from None
 
 
