@@ -60,6 +60,10 @@ class NICE(Explainer):
     neighbors
         How many of the nearest donors the thorough search considers. None means 100, and in addition single changes
         towards all donors; under rules and with ``share_donor=False`` at least 100. The greedy search walks to one.
+    mix_donors
+        Whether a counterfactual of the thorough search, for ``"sparsity"`` and ``"proximity"``, may hold values of
+        several training rows: nearer, with fewer changes, and faster to find. If not, all its values are those of one
+        donor. ``"plausibility"`` and ``"balanced"`` always take one.
     distance
         ``"heom"``: the paper's distance.
     scale
@@ -125,6 +129,7 @@ class NICE(Explainer):
         optimize: Goal | Reward = "sparsity",
         search: Literal["greedy", "thorough"] = "greedy",
         neighbors: int | None = None,
+        mix_donors: bool = True,
         distance: Literal["heom"] = "heom",
         scale: Scale = "range",
         justified: bool = True,
@@ -145,6 +150,7 @@ class NICE(Explainer):
         self.optimize = optimize
         self.search = search
         self.neighbors = neighbors
+        self.mix_donors = mix_donors
         self.distance = distance
         self.scale = scale
         self.justified = justified
@@ -285,7 +291,10 @@ class NICE(Explainer):
         assert fitted.neighborhood is not None
         donors = fitted.neighborhood.donors
         search_, neighborhood = other._search_options.searching(
-            donors, fitted.distance, is_refused=refusal(fitted.privacy, fitted.schema)
+            donors,
+            fitted.distance,
+            is_refused=refusal(fitted.privacy, fitted.schema),
+            has_errors=fitted.plausibility is not None,
         )
         other._keep(replace(fitted, search=search_, neighborhood=neighborhood))
         other._options = self._options | described(asked)
@@ -307,7 +316,9 @@ class NICE(Explainer):
         distance = Heom.of(values, schema.is_categorical, self.scale, weights_of(self.feature_weights, schema))
         statistics = training.statistics if schema is training.schema else TableStatistics.of(values, schema)
         donors = self._indexed(training, values, distance)
-        search, neighborhood = self._search_options.searching(donors, distance, is_refused=refusal(privacy, schema))
+        search, neighborhood = self._search_options.searching(
+            donors, distance, is_refused=refusal(privacy, schema), has_errors=plausibility is not None
+        )
         return Fitted(
             explainer="NICE",
             schema=schema,
@@ -343,13 +354,13 @@ class NICE(Explainer):
 
     @property
     def _search_options(self) -> SearchOptions:
-        return SearchOptions(self.search, self.optimize, self.neighbors)
+        return SearchOptions(self.search, self.optimize, self.neighbors, bool(self.mix_donors))
 
     def _check_options(self) -> None:
         self._search_options.check()
         choose("distance", self.distance, ("heom",))
         choose("scale", self.scale, ("range", "std"))
-        for name in ("justified", "share_donor"):
+        for name in ("justified", "share_donor", "mix_donors"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise OptionError(f"{name} must be True or False, got {getattr(self, name)!r}.")
         check_count("min_count", self.min_count)

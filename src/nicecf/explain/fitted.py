@@ -119,8 +119,10 @@ class Fitted:
         """What is told of donors: their positions in the training data, or -1 for nothing."""
         if self.neighborhood is None:
             return places
-        positions = self.neighborhood.donors.index.positions[places]
-        return positions if self.privacy.digests is None else np.full_like(positions, -1)
+        positions = np.full_like(places, -1)
+        if self.privacy.digests is None:
+            positions[places >= 0] = self.neighborhood.donors.index.positions[places[places >= 0]]
+        return positions
 
     def donor_at(self, position: int) -> Floats | None:
         """The training row at a position; None if it is not kept, or not to be told."""

@@ -25,7 +25,7 @@ from nicecf.search.answers import Answers, Points
 from nicecf.search.question import Question, in_parts
 from nicecf.support.progress import reporting
 from nicecf.support.types import Bools, Floats, Ints, Objects
-from nicecf.tables.schema import Schema
+from nicecf.tables.schema import Schema, differs
 
 
 def explain(call: Call, fitted: Fitted) -> Batch:
@@ -54,13 +54,16 @@ def batch_of(
     """Put a result together: an entry for each counterfactual, and one for each row without."""
     panel, schema, points = fitted.panel, question.schema, answers.points
     still = np.setdiff1d(np.arange(len(question)), points.row)
+    n_still = len(still)
     row = np.concatenate([still, points.row])
     order = np.argsort(row, kind="stable")
     row = row[order]
     values = np.concatenate([question.rows[still], points.values])[order]
     outputs = np.concatenate([question.outputs[still], points.outputs])[order]
-    donors = np.concatenate([np.full(len(still), -1), fitted.positions(points.donor)])[order]
+    donors = np.concatenate([np.full(n_still, -1), fitted.positions(points.donor)])[order]
     found = (question.is_answered | answers.has_answer())[row]
+    held = np.full(values.shape, -1, dtype=np.intp)
+    held[n_still:] = _held(question, points, fitted)
     errors = np.full(len(row), np.nan)
     if question.error is not None and found.any():
         errors[found] = question.error(values[found])
@@ -81,7 +84,8 @@ def batch_of(
         notes=_notes(answers.notes)[row],
         relaxations=reasons.relaxations[row],
         donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
-        steps=_steps(answers, panel, order, n_still=len(still)),
+        held=held[order],
+        steps=_steps(answers, panel, order, n_still=n_still),
         distance=fitted.distance,
         errors=errors,
         front=_front(question, answers.front, fitted),
@@ -124,8 +128,24 @@ def _front(question: Question, points: Points | None, fitted: Fitted) -> Front |
         panel.probabilities(points.outputs),
         panel.decide(points.outputs),
         fitted.positions(points.donor),
+        _held(question, points, fitted),
         unknown if question.error is None else question.error(points.values),
     )
+
+
+def _held(question: Question, points: Points, fitted: Fitted) -> Ints:
+    """For each change of a point the position of a training row that holds the new value; -1 for nothing to tell."""
+    rows = question.rows[points.row]
+    positions = np.where(differs(rows, points.values), fitted.positions(points.donor)[:, None], -1)
+    is_mixed = np.asarray(points.donor < 0)
+    if fitted.neighborhood is None or fitted.privacy.digests is not None or not is_mixed.any():
+        return positions
+    donors = fitted.neighborhood.donors
+    for part in question.parts:
+        some = np.flatnonzero(is_mixed & np.isin(points.row, part.lines))
+        groups = () if part.rules is None else part.rules.groups
+        positions[some] = donors.values.holders(rows[some], points.values[some], groups, donors.index)
+    return positions
 
 
 def _provenance(call: Call, fitted: Fitted, question: Question) -> Provenance:

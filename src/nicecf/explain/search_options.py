@@ -12,6 +12,7 @@ from nicecf.search.chain import FewChanges, FirstThatHelps, FromDonors
 from nicecf.search.distance import Heom
 from nicecf.search.donors import DonorSearch
 from nicecf.search.greedy import Greedy
+from nicecf.search.mixed import Mixed
 from nicecf.search.objectives import Reward
 from nicecf.search.question import Search
 from nicecf.search.thorough import Thorough
@@ -21,11 +22,12 @@ from nicecf.support.types import Bools, Floats
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """``search``, ``optimize`` and ``neighbors`` of :class:`nicecf.NICE`."""
+    """``search``, ``optimize``, ``neighbors`` and ``mix_donors`` of :class:`nicecf.NICE`."""
 
     search: str
     optimize: str | Reward
     neighbors: int | None
+    mix_donors: bool
 
     @property
     def is_thorough(self) -> bool:
@@ -42,7 +44,8 @@ class SearchOptions:
     @property
     def needs_plausibility(self) -> bool:
         """Whether the search asks how plausible hybrids are."""
-        return self.is_thorough or objectives.needs_plausibility(self.reward)
+        is_balanced = isinstance(self.optimize, str) and self.optimize == "balanced"
+        return is_balanced or objectives.needs_plausibility(self.reward)
 
     def check(self) -> None:
         """OptionError for options that are not known, or do not go together."""
@@ -65,9 +68,17 @@ class SearchOptions:
             )
 
     def searching(
-        self, donors: DonorSearch, distance: Heom, *, is_refused: Callable[[Floats], Bools] | None
+        self,
+        donors: DonorSearch,
+        distance: Heom,
+        *,
+        is_refused: Callable[[Floats], Bools] | None,
+        has_errors: bool,
     ) -> tuple[Search, Neighborhood]:
-        """The search among some donors; ``is_refused``: rows that may not be handed out."""
+        """The search among some donors; ``is_refused``: rows that may not be handed out.
+
+        ``has_errors``: whether there is a measure of plausibility.
+        """
         walk = Greedy(objectives.sparsity if self.is_thorough else self.reward, distance)
         hybrids = Thorough(
             donors,
@@ -79,8 +90,21 @@ class SearchOptions:
         )
         first: FromDonors = walk
         if self.is_thorough:
-            first = replace(hybrids, objective=str(self.optimize), neighbors=self.neighbors, has_errors=True)
+            first = thorough = replace(
+                hybrids, objective=str(self.optimize), neighbors=self.neighbors, has_errors=has_errors
+            )
             _ = donors.distinct  # now, not in the first call of explain
+            if self.mix_donors and not self.needs_plausibility:
+                _ = donors.values
+                first = Mixed(
+                    donors,
+                    distance,
+                    str(self.optimize),
+                    thorough,
+                    neighbors=self.neighbors,
+                    is_refused=is_refused,
+                    has_errors=has_errors,
+                )
         search = FirstThatHelps(donors, first, under_rules=(hybrids, FewChanges(donors, walk)))
         neighborhood = Neighborhood(
             donors,

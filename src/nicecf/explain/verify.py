@@ -10,7 +10,9 @@ from nicecf.exceptions import ModelError, NicecfError
 from nicecf.explain.fitted import Fitted
 from nicecf.models.twin import NotSupported
 from nicecf.search.answers import Answers, Points
+from nicecf.search.donors import DonorSearch
 from nicecf.search.question import Question
+from nicecf.support.types import Floats, Ints
 from nicecf.tables.schema import differs
 
 # How far a twin may be from the model at least, whatever its precision: the order in which a forest adds up its trees.
@@ -48,9 +50,22 @@ def _check_promises(question: Question, points: Points, fitted: Fitted) -> None:
         if part.rules is None or fitted.neighborhood is None:
             continue
         mine = points.take(np.isin(points.row, part.lines))
-        donors = fitted.neighborhood.donors.index.values[mine.donor]
+        donors = _holders(question, mine, part.rules.groups, fitted.neighborhood.donors)
         if not part.rules.are_kept(np.searchsorted(part.lines, mine.row), mine.values, donors).all():
             raise NicecfError("a counterfactual breaks a rule. This is a defect of nicecf: please report it.")
+
+
+def _holders(question: Question, points: Points, groups: tuple[Ints, ...], donors: DonorSearch) -> Floats:
+    """The values of the donor of each point; where it has several, its own values as far as training rows hold them."""
+    values = points.values.copy()
+    has_one = points.donor >= 0
+    values[has_one] = donors.index.values[points.donor[has_one]]
+    if groups and not has_one.all():
+        some = points.take(~has_one)
+        rows = question.rows[some.row]
+        held = donors.values.holders(rows, some.values, groups, donors.index)
+        values[~has_one] = np.where((held >= 0) | ~differs(rows, some.values), some.values, np.nan)
+    return values
 
 
 def _confirmed(question: Question, answers: Answers, fitted: Fitted) -> tuple[Question, Answers]:

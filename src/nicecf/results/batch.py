@@ -42,8 +42,9 @@ class Batch:
     ``table`` and ``labels``: the row of each entry as it was handed in. ``before`` and ``after``: the row and its
     counterfactual, encoded by ``schema``; the same where none was needed or found. ``reasons``: a `Statement` where
     none was found, else None; ``notes``: a tuple of them, empty where all was done that was asked for. ``relaxations``:
-    a `Relaxation` or None. ``donors``: positions in the training data, or missing. ``steps``: the changes, in the order
-    in which they were made. ``errors``: how implausible each counterfactual is, NaN where that is not known. ``front``:
+    a `Relaxation` or None. ``donors``: positions in the training data, or missing. ``held``: of each feature that was
+    changed, the position of a training row that holds the new value, -1 where that is not known, or not told.
+    ``steps``: the changes, in the order in which they were made. ``errors``: how implausible each counterfactual is, NaN where that is not known. ``front``:
     what nothing beats, if the search knows. ``has_several``: whether a row may have more than one entry; ``numbers``
     counts those of one row from 0.
     """
@@ -61,6 +62,7 @@ class Batch:
     notes: Objects
     relaxations: Objects
     donors: pd.arrays.IntegerArray
+    held: Ints
     steps: Steps
     distance: Heom
     errors: Floats
@@ -89,6 +91,7 @@ class Batch:
             notes=self.notes[entries],
             relaxations=self.relaxations[entries],
             donors=self.donors[entries],
+            held=self.held[entries],
             steps=self.steps.take(entries),
             errors=self.errors[entries],
         )
@@ -145,7 +148,7 @@ class Batch:
 
     @cached_property
     def changes(self) -> pd.DataFrame:
-        """One line per change: row, feature, before, after, step, probability; not to be written to."""
+        """One line per change: row, feature, before, after, step, probability, donor; not to be written to."""
         container = self.schema.container
         steps, row = self.steps, self.steps.row()
         before, after = np.empty(len(row), dtype=object), np.empty(len(row), dtype=object)
@@ -158,6 +161,7 @@ class Batch:
         names = np.empty(len(self.schema.names), dtype=object)
         names[:] = self.schema.names
         which = {"counterfactual": self.numbers[row]} if self.has_several else {}
+        held = self.held[row, steps.feature].astype(np.int64)
         return pd.DataFrame(
             {
                 "row": self.labels[row],
@@ -167,6 +171,7 @@ class Batch:
                 "after": pd.Series(after, dtype=object),
                 "step": steps.step,
                 "probability": picked(steps.reached, self.after.decided[row]),
+                "donor": pd.arrays.IntegerArray(held, held < 0),
             }
         )
 
@@ -182,11 +187,14 @@ class Batch:
         decided[is_point] = front.decided[point]
         errors[is_point] = front.errors[point]
         donors[is_point] = front.donors[point]
+        held = batch.held.copy()
+        held[is_point] = front.held[point]
         donors[donors == -1] = pd.NA  # those of a guarded explainer are not shared
         line, feature = np.nonzero(differs(batch.before.values, values))
         return replace(
             batch,
             donors=donors,
+            held=held,
             after=Scored(values, probabilities, decided),
             errors=errors,
             steps=Steps.of(len(entries), line, feature, np.ones_like(line), probabilities[line]),

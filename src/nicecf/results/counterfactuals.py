@@ -167,10 +167,11 @@ class Counterfactuals:
         return self.batch.to_numpy()
 
     def changes(self) -> pd.DataFrame:
-        """One line per change: row, feature, before, after, step, probability.
+        """One line per change: row, feature, before, after, step, probability, donor.
 
-        ``row`` is the index label of the row; ``probability`` that of the counterfactual's class after this step. Where
-        a row may have several counterfactuals, a column ``counterfactual`` counts them from 0.
+        ``row`` is the index label of the row; ``probability`` that of the counterfactual's class after this step;
+        ``donor`` the position of a training row that holds the new value, missing where that is not known or not to be
+        told. Where a row may have several counterfactuals, a column ``counterfactual`` counts them from 0.
         """
         return self.batch.changes.copy()
 

@@ -46,6 +46,7 @@ class Front:
     probabilities: Floats
     decided: Ints
     donors: Ints
+    held: Ints
     errors: Floats
 
     def members(self, rows: Ints, entries: Ints) -> tuple[Ints, Ints]:

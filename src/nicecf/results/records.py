@@ -141,6 +141,7 @@ def _changes(batch: Batch, at: int, row: Record, after: Record | None, keys: lis
     if after is None:
         return []
     steps, decided = batch.steps, batch.after.decided[at]
+    is_mixed = batch.donors[at] is pd.NA
     return [
         {
             "feature": keys[steps.feature[one]],
@@ -148,6 +149,8 @@ def _changes(batch: Batch, at: int, row: Record, after: Record | None, keys: lis
             "after": after[keys[steps.feature[one]]],
             "step": int(steps.step[one]),
             "probability": float(steps.reached[one, decided]),
+            # With one donor for all changes, it stands beside them.
+            **({"donor": int(held)} if is_mixed and (held := batch.held[at, steps.feature[one]]) >= 0 else {}),
         }
         for one in range(steps.starts[at], steps.starts[at + 1])
     ]

@@ -95,6 +95,10 @@ class Rules:
         self._join(may)
         return np.where(may, donors, rows)
 
+    def may_change(self, j: int, lines: Ints, new: Floats) -> Bools:
+        """Whether rows may take new values of one feature; what a row has it may keep."""
+        return self._may_take(j, lines, self.rows[lines, j], new)
+
     def _may_take(self, j: int, lines: Ints, row: Floats, new: Floats) -> Bools:
         stays = ~differs(row, new)
         if self.is_fixed[j]:

@@ -23,6 +23,7 @@ from nicecf.search.lookahead import hybrids_ahead
 from nicecf.search.neighbors import DonorIndex
 from nicecf.search.question import Question
 from nicecf.search.single_changes import DonorValues
+from nicecf.search.training_values import TrainingValues
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.schema import differs, with_own_cells
 
@@ -65,6 +66,11 @@ class DonorSearch:
     def distinct(self) -> DonorValues:
         """The values of all donors; made once, when first needed."""
         return DonorValues.of(self.index)
+
+    @cached_property
+    def values(self) -> TrainingValues:
+        """The values that training rows hold; made once, when first needed."""
+        return TrainingValues.of(self.index)
 
     def in_target(self, wanted: Bools) -> Bools:
         """The groups whose rows are accepted in a wanted class as they are."""

@@ -97,22 +97,21 @@ def best_first(objective: str, hybrids: Hybrids, reference: Hybrids) -> Ints:
     return np.lexsort((more, is_worse))
 
 
-def unlike(hybrids: Hybrids, order: Ints, n: int) -> Ints:
-    """Up to ``n`` places, in the order given, of hybrids that change unlike features.
+def unlike(changed: Bools, n: int) -> Ints:
+    """Up to ``n`` places of counterfactuals that change unlike features, in their order; lines of ``changed``.
 
     Of two of them neither changes all the features of the other, and at most half of the features that they change
     together are changed by both.
     """
     chosen: list[int] = []
-    for place in order:
+    n_changed = changed.sum(axis=1)
+    for place, mine in enumerate(changed):
         if len(chosen) == n:
             break
-        mine = hybrids.swapped[place]
-        others = hybrids.swapped[chosen]
-        shared, either = (others & mine).sum(axis=1), (others | mine).sum(axis=1)
-        is_nested = (shared == hybrids.changes[chosen]) | (shared == mine.sum())
+        shared, either = (changed[chosen] & mine).sum(axis=1), (changed[chosen] | mine).sum(axis=1)
+        is_nested = (shared == n_changed[chosen]) | (shared == n_changed[place])
         if not (is_nested | (2 * shared > either)).any():
-            chosen.append(int(place))
+            chosen.append(place)
     return np.array(chosen, dtype=np.intp)
 
 

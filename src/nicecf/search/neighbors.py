@@ -43,13 +43,16 @@ class Leaves:
 class DonorIndex:
     """All donors, sorted by class and leaf.
 
-    ``positions`` are the donors' rows in the training table, ``values`` their features.
+    ``positions`` are the donors' rows in the training table, ``values`` their features; ``other_positions`` and
+    ``other_values`` are those of the training rows that are no donors.
     """
 
     distance: Heom
     values: Floats
     positions: Ints
     leaves: tuple[Leaves, ...]
+    other_values: Floats
+    other_positions: Ints
 
     @classmethod
     def of(
@@ -70,15 +73,23 @@ class DonorIndex:
                 at += len(leaf)
                 bounds.append(at)
             starts.append(bounds)
-        positions = np.concatenate(order) if order else np.empty(0, dtype=np.intp)
+        positions = np.concatenate([*order, np.flatnonzero(groups < 0)])
         for j in range(training.shape[1]):
-            training[: len(positions), j] = training[positions, j]
-        return cls.cut(training[: len(positions)], positions, [np.array(bounds) for bounds in starts], distance)
+            training[:, j] = training[positions, j]
+        return cls.cut(training, positions, [np.array(bounds) for bounds in starts], distance)
 
     @classmethod
     def cut(cls, values: Floats, positions: Ints, starts: Sequence[Ints], distance: Heom) -> DonorIndex:
-        """Index donors that are in order already; ``starts``: of each group, see `Leaves`."""
-        return cls(distance, values, positions, tuple(_boxes(values, bounds) for bounds in starts))
+        """Index rows that are in order already, the donors first; ``starts``: of each group, see `Leaves`."""
+        n_donors = int(starts[-1][-1])
+        return cls(
+            distance,
+            values[:n_donors],
+            positions[:n_donors],
+            tuple(_boxes(values, bounds) for bounds in starts),
+            values[n_donors:],
+            positions[n_donors:],
+        )
 
     def nearest(self, rows: Floats, wanted: Bools) -> tuple[Ints, Floats]:
         """For each row the nearest donor of a wanted group: its place in ``values`` (-1: none) and its distance.

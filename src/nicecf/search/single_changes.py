@@ -51,6 +51,18 @@ class DonorValues:
                 features.append(np.full(len(places[-1]), j))
         return np.concatenate(places), np.concatenate(features)
 
+    def holding(self, wanted: Bools, features: Ints, values: Floats) -> Ints:
+        """The place of a donor of a wanted class that has a value of a feature, one for each line; -1 for none."""
+        found = np.full(len(features), -1, dtype=np.intp)
+        for line, (j, value) in enumerate(zip(features.tolist(), values.tolist(), strict=True)):
+            for c in np.flatnonzero(wanted[line]):
+                distinct = self.values[c][j]
+                at = int(np.searchsorted(distinct, value))
+                if at < len(distinct) and (distinct[at] == value or (value != value and distinct[at] != distinct[at])):
+                    found[line] = self.places[c][j][at]
+                    break
+        return found
+
 
 def _close_and_spread(values: Floats, value: float, room: int) -> Ints:
     """Positions of the values closest to one, and of some from first to last.

@@ -116,7 +116,7 @@ class Thorough:
             found = joined_hybrids([found, others])
             in_order = self._best_first(search, others, question.most_changes)
             candidates = joined_hybrids([best, others.take(in_order)])
-            best = candidates.take(unlike(candidates, np.arange(len(candidates)), question.n_wanted))
+            best = candidates.take(unlike(candidates.swapped, question.n_wanted))
         chosen.add(
             line,
             points(best),

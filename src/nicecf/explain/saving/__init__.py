@@ -28,6 +28,7 @@ from nicecf.explain.saving.arrays import (
     canaries_to_members,
     index_from_members,
     index_to_members,
+    n_rows_of,
     npy,
     privacy_from_members,
     privacy_to_members,
@@ -147,7 +148,9 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         "fingerprints": fitted.fingerprints,
     }
     members = {
-        "training.arrow": table_to_arrow(donors.index.values, fitted.schema),
+        "training.arrow": table_to_arrow(
+            np.concatenate([donors.index.values, donors.index.other_values]), fitted.schema
+        ),
         "outputs.npy": npy(donors.outputs),
         **members_of_index,
         **canaries_to_members(fitted.models.canaries),
@@ -212,12 +215,12 @@ def _put_together(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> 
     """The contents of a file, and the options except for functions."""
     read = Reader(members)
     schema, statistics = schema_from_json(manifest["table"])
-    n_features, n_donors = len(schema.columns), whole(manifest["index"]["n_donors"], "n_donors")
+    n_features, (n_donors, n_others) = len(schema.columns), n_rows_of(manifest["index"])
     weights = None if manifest["weights"] is None else floats(manifest["weights"], "weights", n_features)
     distance = Heom(floats(manifest["scales"], "scales", n_features), weights)
     n_classes = len(manifest["models"]["classes"])
     width = sum(_widths(manifest))
-    values = table_from_arrow(members["training.arrow"], schema, n_donors)
+    values = table_from_arrow(members["training.arrow"], schema, n_donors + n_others)
     of_network = manifest["autoencoder"]
     parts = _Parts(
         schema,
@@ -233,7 +236,8 @@ def _put_together(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> 
         raise Damaged("its donors do not match its classes")
     if read.names != set(members):
         raise Damaged(f"its manifest does not mention {listed(sorted(set(members) - read.names))}")
-    options = {name: from_json(value) for name, value in manifest["options"].items()}
+    # Files of before values of several donors could be mixed.
+    options = {"mix_donors": False} | {name: from_json(value) for name, value in manifest["options"].items()}
     if options["constraints"] is not None:
         options["constraints"] = Constraints(**options["constraints"])
     return parts, options
@@ -251,7 +255,7 @@ def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
     _check_described(nice, manifest)
     check_kinds(nice.categorical_features, schema.is_categorical)
     check_weights(index.distance.weights, nice.feature_weights, schema)
-    known = np.concatenate([index.values, canaries.values])
+    known = np.concatenate([index.values, index.other_values, canaries.values])
     check_rows(known, schema, "its rows")
     check_index(index, parts.n_decided, n_classes)
     check_canaries(canaries, index, parts.n_decided)
@@ -316,7 +320,9 @@ def _fitted(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> Fitted:
             "Pass the same function, or fit again."
         )
     schema, distance = parts.privacy.guarded(parts.schema), parts.index.distance
-    search, neighborhood = nice._search_options.searching(donors, distance, is_refused=refusal(parts.privacy, schema))
+    search, neighborhood = nice._search_options.searching(
+        donors, distance, is_refused=refusal(parts.privacy, schema), has_errors=plausibility is not None
+    )
     fitted = Fitted(
         explainer="NICE",
         schema=schema,

@@ -55,17 +55,27 @@ def npy(array: Any) -> bytes:
 
 
 def index_to_members(index: DonorIndex) -> tuple[dict[str, Any], Members]:
-    """The positions of the donors, and how they are split into leaves; their values are in the table."""
+    """The positions of the rows, donors first, and how those are split into leaves; the values are in the table."""
     starts = np.concatenate([leaves.starts for leaves in index.leaves])
-    said = {"n_donors": len(index.positions), "n_starts": [len(leaves.starts) for leaves in index.leaves]}
-    return said, {"positions.npy": npy(index.positions), "leaf_starts.npy": npy(starts)}
+    said = {
+        "n_donors": len(index.positions),
+        "n_others": len(index.other_positions),
+        "n_starts": [len(leaves.starts) for leaves in index.leaves],
+    }
+    positions = np.concatenate([index.positions, index.other_positions])
+    return said, {"positions.npy": npy(positions), "leaf_starts.npy": npy(starts)}
+
+
+def n_rows_of(said: Mapping[str, Any]) -> tuple[int, int]:
+    """How many donors a file has, and how many other rows: none in files of before they were kept."""
+    return whole(said["n_donors"], "n_donors"), whole(said.get("n_others", 0), "n_others")
 
 
 def index_from_members(said: Mapping[str, Any], values: Floats, distance: Heom, read: Reader) -> DonorIndex:
     """The index with the same leaves."""
-    keys(said, ("n_donors", "n_starts"), "its index")
-    n_starts, n_donors = wholes(said["n_starts"], "n_starts", least=1), whole(said["n_donors"], "n_donors")
-    positions: Ints = read("positions", np.int64, [n_donors])
+    keys({"n_others": 0, **said}, ("n_donors", "n_others", "n_starts"), "its index")
+    n_starts, (n_donors, n_others) = wholes(said["n_starts"], "n_starts", least=1), n_rows_of(said)
+    positions: Ints = read("positions", np.int64, [n_donors + n_others])
     starts: Ints = read("leaf_starts", np.int64, [sum(n_starts)])
     of_groups = np.split(starts, np.cumsum(n_starts)[:-1])
     at = 0

@@ -127,10 +127,13 @@ def check_outputs(outputs: Floats, widths: Sequence[int], n_classes: int, what: 
 
 
 def check_index(index: DonorIndex, n_decided: Ints, n_classes: int) -> None:
-    """Damaged unless the donors are training rows that were decided on, in their order."""
-    positions = index.positions
-    if len(np.unique(positions)) < len(positions) or (positions >= n_decided.sum()).any():
+    """Damaged unless the donors, and the other rows, are training rows that were decided on, in their order."""
+    positions, others = index.positions, index.other_positions
+    everyone = np.concatenate([positions, others])
+    if len(np.unique(everyone)) < len(everyone) or (everyone >= n_decided.sum()).any():
         raise Damaged("its donors name a training row twice, or one that does not exist")
+    if len(others) and (len(everyone) < n_decided.sum() or (np.diff(others) <= 0).any()):
+        raise Damaged("the training rows that are no donors are not all there, or not in their order")
     bounds = np.concatenate([leaves.starts for leaves in index.leaves])
     is_next = np.diff(positions) > 0
     is_next[bounds[(bounds > 0) & (bounds < len(positions))] - 1] = True  # from one leaf to the next

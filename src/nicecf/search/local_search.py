@@ -1,0 +1,542 @@
+"""From valid candidates to better ones: single values are pulled back towards the row, others pay for them.
+
+All rows of a block are searched side by side: a candidate is a float row and the line of the row that it is for. The
+model is asked about all candidates of a step in one call. What one change does to the score is measured one by one,
+and what several do together is taken to be the sum: good enough to choose what to ask about next. What is kept was
+asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nicecf.search.distance import Heom
+from nicecf.search.question import Question
+from nicecf.search.training_values import TrainingValues
+from nicecf.support.types import Bools, Floats, Ints
+from nicecf.tables.schema import differs
+
+# Values of an ordered feature that are tried in the beginning: so many ranks away, on both sides, if there is room.
+_OFFSETS = np.unique(np.round(1.5 ** np.arange(45)).astype(np.intp)) - 1
+# Single changes that are asked about for one row; wide tables get fewer values of each feature.
+_SINGLE_CHANGES = 4096
+# Steps of the ways from the row by the best single changes.
+_WAY = 32
+# Candidates of a row that are improved: in the beginning, and after each round.
+_CENTERS, _KEPT = 8, (6, 4, 3, 2, 2, 1)
+_ROUNDS = 8
+# Of the gap back to the row: what is tried. Besides, the next ranks.
+_BACK, _NEXT_RANKS, _FURTHER = (1.0, 0.75, 0.5, 0.25, 0.125), (1, 2), (1, 4)
+# Changes that pay for others: tried in the first round (more later), and combined with steps back.
+_PAYING, _COMBINED = 16, 8
+_STEPS_BACK = 24
+# How far the sum of the measured effects is believed.
+_BELIEVED = (0.7, 1.0, 1.4)
+# Where a donor differs in more features than this, not every number of steps back is tried.
+_ALL_STEPS = 48
+_LEAST = 1e-12
+
+Cost = Callable[[Ints, Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Float rows, each for one row of a question, with what the model said of them."""
+
+    line: Ints
+    values: Floats
+    outputs: Floats
+    scores: Floats
+    costs: Floats
+    is_valid: Bools
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.line)
+
+    def take(self, places: Ints | Bools) -> Candidates:
+        """Some of them."""
+        return Candidates(*(getattr(self, name)[places] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """Single values for some of the candidates: which one, which feature, and the value."""
+
+    of: Ints
+    feature: Ints
+    value: Floats
+
+    def take(self, places: Ints | Bools) -> Moves:
+        """Some of them."""
+        return Moves(self.of[places], self.feature[places], self.value[places])
+
+
+def joined_moves(parts: list[Moves]) -> Moves:
+    """Several as one."""
+    names = ("of", "feature", "value")
+    return Moves(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def joined(parts: list[Candidates]) -> Candidates:
+    """Several as one."""
+    names = Candidates.__dataclass_fields__
+    return Candidates(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+class LocalSearch:
+    """The search of a block of rows; ``found`` are the valid candidates that nothing beats in changes and distance.
+
+    ``found`` only gets better, and the search can be stopped at any time.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        values: TrainingValues,
+        distance: Heom,
+        cost: Cost,
+        is_refused: Callable[[Floats], Bools] | None,
+    ) -> None:
+        self._question = question
+        self._rows = question.rows
+        self._values = values
+        self._distance = distance
+        self._cost = cost
+        self._is_refused = is_refused
+        self._in_group = np.zeros(question.rows.shape[1], dtype=bool)
+        for group in question.groups.groups:
+            self._in_group[group] = True
+        self._scores = question.panel.scores(question.outputs, question.wanted)
+        n_rows, n_features = question.rows.shape
+        self._nearest = np.full((n_rows, n_features + 1), np.inf)
+        self._lowest = np.full(n_rows, np.inf)
+        self.found = self.known(np.empty(0, dtype=np.intp), question.rows[:0], question.outputs[:0])
+
+    def run(self, start: Candidates, donors: Candidates) -> None:
+        """Search from valid candidates and from donors, whose outputs need not be what the model says today."""
+        self.keep(start)
+        moves = self._first_values()
+        singles = self._ask(moves.of, self._applied(self._rows, moves))
+        gains = singles.scores - self._scores[moves.of]
+        moves, gains = moves.take(gains > 0), gains[gains > 0]
+        ways = self._ask_some(*self._ways(moves, gains))
+        centers = self._centers(joined([start, singles, ways, self._pruned(donors)]))
+        self._improve(centers, moves, gains)
+
+    def known(self, line: Ints, values: Floats, outputs: Floats) -> Candidates:
+        """Candidates of which the outputs are known."""
+        question = self._question
+        changed = differs(self._rows[line], values)
+        changes, distances = changed.sum(axis=1), self._distance.between(self._rows[line], values)
+        is_valid = question.panel.accepts(outputs, question.wanted[line]) & (changes > 0)
+        if self._is_refused is not None and is_valid.any():
+            is_valid[is_valid] = ~self._is_refused(values[is_valid])
+        scores = question.panel.scores(outputs, question.wanted[line])
+        return Candidates(line, values, outputs, scores, self._costs(changes, distances), is_valid)
+
+    def _costs(self, changes: Ints, distances: Floats) -> Floats:
+        """What candidates cost; one that changes too many features more than any that does not."""
+        costs = self._cost(changes, distances)
+        excess = changes - self._question.most_changes
+        return np.where(excess > 0, 1e12 * excess + np.minimum(costs, 1e11), costs)
+
+    def _measured(self, line: Ints, values: Floats) -> Floats:
+        rows = self._rows[line]
+        return self._costs(differs(rows, values).sum(axis=1), self._distance.between(rows, values))
+
+    def _ask(self, line: Ints, values: Floats) -> Candidates:
+        """Ask the model about candidates, and keep those that are valid and not beaten."""
+        outputs = self._question.score(values) if len(values) else self._question.outputs[:0]
+        asked = self.known(line, values, outputs)
+        self.keep(asked)
+        return asked
+
+    def _ask_some(self, line: Ints, values: Floats) -> Candidates:
+        """The same for those that would be better than what is known, each once."""
+        if len(line):
+            is_better = self._measured(line, values) < self._lowest[line] - _LEAST
+            line, values = line[is_better], values[is_better]
+            once = _distinct(line, values)
+            line, values = line[once], values[once]
+        return self._ask(line, values)
+
+    def keep(self, candidates: Candidates) -> None:
+        """Keep those that are valid and that nothing beats."""
+        valid = candidates.take(candidates.is_valid)
+        if not len(valid):
+            return
+        np.minimum.at(self._lowest, valid.line, valid.costs)
+        self.found = self._front(joined([self.found, valid]))
+
+    def _front(self, valid: Candidates) -> Candidates:
+        """Those that nothing beats in changes and distance, by line and changes; one of several equal ones."""
+        rows = self._rows[valid.line]
+        changes, distances = differs(rows, valid.values).sum(axis=1), self._distance.between(rows, valid.values)
+        order = np.lexsort((distances, changes, valid.line))
+        line, changes, distances = valid.line[order], changes[order], distances[order]
+        np.minimum.at(self._nearest, (line, changes), distances)
+        np.minimum.accumulate(self._nearest, axis=1, out=self._nearest)
+        is_first = np.concatenate([[True], (line[1:] != line[:-1]) | (changes[1:] != changes[:-1])])
+        before = np.where(changes > 0, self._nearest[line, np.maximum(changes - 1, 0)], np.inf)
+        return valid.take(order[is_first & (distances < before)])
+
+    # --- from the row: single changes, and ways of several of them --------------------------------------------------
+
+    def _first_values(self) -> Moves:
+        """For each row and feature the values to begin with, as far as the row may take them."""
+        n_rows, n_features = self._rows.shape
+        room = max(2, _SINGLE_CHANGES // n_features)
+        parts = []
+        for j in np.flatnonzero(~self._in_group).tolist():
+            if self._values.is_ordered[j]:
+                line, value = self._around(j, room)
+            else:
+                levels = self._values.common[j][:room]
+                line, value = np.repeat(np.arange(n_rows), len(levels)), np.tile(levels, n_rows)
+            if self._values.missing[j] >= 0:
+                line, value = np.append(line, np.arange(n_rows)), np.append(value, np.full(n_rows, np.nan))
+            parts.append(Moves(line, np.full(len(line), j), value))
+        nothing = np.empty(0, dtype=np.intp)
+        return self._allowed(self._rows, joined_moves([Moves(nothing, nothing, np.empty(0)), *parts]))
+
+    def _around(self, j: int, room: int) -> tuple[Ints, Floats]:
+        """Values of an ordered feature on both sides of each row's own: all, or more and more ranks away."""
+        values, own = self._values.of_feature(j), self._rows[:, j]
+        n_rows, n_values = len(own), len(values)
+        if n_values <= min(room, 12):
+            return np.repeat(np.arange(n_rows), n_values), np.tile(values, n_rows)
+        offsets = _OFFSETS[n_values > _OFFSETS]
+        offsets = offsets[:: -(-2 * len(offsets) // max(1, room - 2))]
+        middle = np.full(n_rows, n_values // 2)
+        is_there = ~np.isnan(own)
+        below = np.where(is_there, np.searchsorted(values, own, side="left"), middle) - 1
+        above = np.where(is_there, np.searchsorted(values, own, side="right"), middle)
+        ends = np.tile([0, n_values - 1], (n_rows, 1))
+        ranks = np.sort(np.concatenate([below[:, None] - offsets, above[:, None] + offsets, ends], axis=1), axis=1)
+        is_one = (ranks >= 0) & (ranks < n_values)
+        is_one[:, 1:] &= ranks[:, 1:] != ranks[:, :-1]
+        line, at = np.nonzero(is_one)
+        return line, values[ranks[line, at]]
+
+    def _allowed(self, base: Floats, moves: Moves) -> Moves:
+        """Moves that change something and that the rows may make; ``of`` are lines."""
+        is_allowed = differs(base[moves.of, moves.feature], moves.value)
+        rules = self._question.rules
+        if rules is not None:
+            for j in np.flatnonzero(rules.restricts).tolist():
+                here = np.flatnonzero(is_allowed & (moves.feature == j))
+                is_allowed[here] = rules.may_change(j, moves.of[here], moves.value[here])
+        return moves.take(is_allowed)
+
+    def _applied(self, base: Floats, moves: Moves) -> Floats:
+        values = base[moves.of]
+        values[np.arange(len(values)), moves.feature] = moves.value
+        return values
+
+    def _ways(self, moves: Moves, gains: Floats) -> tuple[Ints, Floats]:
+        """From each row by its best single changes, one after the other: by gain for the cost, and by gain alone."""
+        costs = self._measured(moves.of, self._applied(self._rows, moves))
+        lines, values = [np.empty(0, dtype=np.intp)], [self._rows[:0]]
+        for worth in (gains / np.maximum(costs, _LEAST), gains):
+            places = _first_places(moves.of, worth, len(self._rows), _WAY)
+            current, reached = self._rows.copy(), np.zeros(self._rows.shape)
+            for step in range(places.shape[1]):
+                line = np.flatnonzero(places[:, step] >= 0)
+                place = places[line, step]
+                is_more = gains[place] > reached[line, moves.feature[place]]
+                line, place = line[is_more], place[is_more]
+                current[line, moves.feature[place]] = moves.value[place]
+                reached[line, moves.feature[place]] = gains[place]
+                if step:
+                    lines.append(line)
+                    values.append(current[line])
+        return np.concatenate(lines), np.concatenate(values)
+
+    # --- from donors: features put back ------------------------------------------------------------------------------
+
+    def _pruned(self, donors: Candidates) -> Candidates:
+        """Donors with as many features put back to the row's own as the model allows, twice over."""
+        best = donors
+        for _ in range(2):
+            moves = self._back_to_row(best.values, best.line)
+            asked = self._ask(best.line[moves.of], self._put_back(best.values, best.line, moves))
+            lost = best.scores[moves.of] - asked.scores
+            saved = best.costs[moves.of] - asked.costs
+            worth = np.where(lost <= 0, 1e9 + saved, saved / np.maximum(lost, _LEAST))
+            order, n_each = np.lexsort((-worth, moves.of)), np.bincount(moves.of, minlength=len(best))
+            feature, first = moves.feature[order], np.cumsum(n_each) - n_each
+            of, values, current = [moves.of], [asked.values], best.values.copy()
+            for step in range(int(n_each.max(initial=0)) - 1):
+                here = np.flatnonzero(n_each > step + 1)
+                back = Moves(here, feature[first[here] + step], np.empty(len(here)))
+                current[here] = self._put_back(current, best.line, back)
+                is_tried = (n_each[here] <= _ALL_STEPS) | _is_round(step + 2) | _is_round(n_each[here] - step - 1)
+                of.append(here[is_tried])
+                values.append(current[here[is_tried]])
+            more = self._ask(best.line[np.concatenate(of[1:])], np.concatenate(values[1:])) if of[1:] else asked
+            both = joined([asked, more]) if of[1:] else asked
+            best = _best_of_each(best, np.concatenate(of), both)
+        return best.take(best.is_valid)
+
+    def _back_to_row(self, values: Floats, line: Ints) -> Moves:
+        """One move for each feature that differs from the row, or group of them: back to the row's own."""
+        rows = self._rows[line]
+        of, feature = np.nonzero(self._question.groups.first(differs(rows, values)))
+        return Moves(of, feature, rows[of, feature])
+
+    def _put_back(self, values: Floats, line: Ints, moves: Moves) -> Floats:
+        rows, changed = self._rows[line[moves.of]], values[moves.of]
+        goes_back = self._question.groups.moving(moves.feature, differs(rows, changed))
+        goes_back[np.arange(len(moves.of)), moves.feature] = True
+        return np.where(goes_back, rows, changed)
+
+    # --- from valid candidates: pulled back, and paid for ------------------------------------------------------------
+
+    def _centers(self, candidates: Candidates) -> Candidates:
+        """The best few of each row that change different features."""
+        valid = candidates.take(candidates.is_valid)
+        changed = differs(self._rows[valid.line], valid.values)
+        order = np.lexsort((valid.costs, valid.line))
+        once = _distinct(valid.line[order], changed[order].astype(np.float64))
+        kept = order[np.sort(once)]
+        return valid.take(kept[_rank_of(valid.line[kept]) < _CENTERS])
+
+    def _improve(self, centers: Candidates, singles: Moves, gains: Floats) -> None:
+        """Round after round, until nothing gets better."""
+        costs = self._measured(singles.of, self._applied(self._rows, singles))
+        paying = _first_places(singles.of, gains / np.maximum(costs, _LEAST), len(self._rows), 4 * _PAYING)
+        active = np.arange(len(centers))
+        # Ends: after so many rounds.
+        for round in range(_ROUNDS):
+            if not len(active):
+                return
+            some = centers.take(active)
+            tried = paying[some.line][:, : _PAYING * (1 + round // 2)]
+            better = self._one_round(some, singles, tried, looks_further=round > 0)
+            is_better = better.costs < some.costs - _LEAST
+            centers = _replaced(centers, active, better)
+            order = np.lexsort((centers.costs, centers.line))
+            rank = np.empty(len(centers), dtype=np.intp)
+            rank[order] = _rank_of(centers.line[order])
+            active = active[is_better & (rank[active] < _KEPT[min(round, len(_KEPT) - 1)])]
+
+    def _one_round(self, centers: Candidates, singles: Moves, paying: Ints, *, looks_further: bool) -> Candidates:
+        """Each candidate, or a better one: single moves first, then what they promise together."""
+        back = self._back_to_row(centers.values, centers.line)
+        between, ranks = self._pulled_back(centers, back, looks_further=looks_further)
+        of, at = np.nonzero(paying >= 0)
+        place = paying[of, at]
+        pays = Moves(of, singles.feature[place], singles.value[place])
+        pays = pays.take(differs(centers.values[of, pays.feature], pays.value))
+        moves = joined_moves([back, between, pays])
+        values = np.concatenate(
+            [
+                self._put_back(centers.values, centers.line, back),
+                self._applied(centers.values, between),
+                self._applied(centers.values, pays),
+            ]
+        )
+        ranks = np.concatenate([np.full(len(back.of), -1), ranks, np.full(len(pays.of), -1)])
+        line = centers.line[moves.of]
+        # What costs twice as much will hardly pay for itself.
+        is_tried = self._measured(line, values) < 2 * centers.costs[moves.of]
+        moves, values, ranks, line = moves.take(is_tried), values[is_tried], ranks[is_tried], line[is_tried]
+        asked = self._ask(line, values)
+        best = _best_of_each(centers, moves.of, asked)
+        of, values = self._together(centers, moves, asked)
+        closer = self._closer(centers, moves, ranks, asked)
+        of = np.concatenate([of, closer.of])
+        values = np.concatenate([values, self._applied(centers.values, closer)])
+        if not len(of):
+            return best
+        is_better = self._measured(centers.line[of], values) < best.costs[of] - _LEAST
+        of, values = of[is_better], values[is_better]
+        once = _distinct(of, values)
+        of, values = of[once], values[once]
+        return _best_of_each(best, of, self._ask(centers.line[of], values))
+
+    def _pulled_back(self, centers: Candidates, back: Moves, *, looks_further: bool) -> tuple[Moves, Ints]:
+        """Values of ordered features between a candidate's and the row's own; how many ranks back each is."""
+        is_between = self._values.is_ordered[back.feature] & ~self._in_group[back.feature]
+        current, own = centers.values[back.of, back.feature], back.value
+        is_between &= ~np.isnan(current) & ~np.isnan(own)
+        of, feature = back.of[is_between], back.feature[is_between]
+        current, own = current[is_between], own[is_between]
+        here = self._values.ranks(feature, current)
+        last = self._values.ranks(feature, own, after=current > own) - (current < own)
+        gap, sign = np.abs(last - here), np.sign(last - here)
+        steps = [np.round(gap * share).astype(np.intp) for share in _BACK]
+        steps = [np.where(step > _NEXT_RANKS[-1], step, 0) for step in steps]
+        steps += [np.where(gap >= ahead, ahead, 0) for ahead in _NEXT_RANKS]
+        tried, at = np.stack(steps, axis=1), np.arange(len(of))
+        parts = [(at, step) for step in tried.T]
+        if looks_further:
+            parts += [(at, np.full(len(of), -away)) for away in _FURTHER]
+        which, step = (np.concatenate(some) for some in zip(*parts, strict=True))
+        rank = here[which] + sign[which] * step
+        is_one = (step != 0) & (sign[which] != 0) & (rank >= 0) & (rank < self._values.counts[feature[which]])
+        which, step, rank = which[is_one], step[is_one], rank[is_one]
+        moves = Moves(of[which], feature[which], self._values.at(feature[which], rank))
+        is_allowed = self._may_be(centers.line[moves.of], moves)
+        return moves.take(is_allowed), np.maximum(step, -1)[is_allowed]
+
+    def _may_be(self, line: Ints, moves: Moves) -> Bools:
+        rules, may = self._question.rules, np.ones(len(line), dtype=bool)
+        if rules is not None:
+            for j in np.flatnonzero(rules.restricts).tolist():
+                here = np.flatnonzero(moves.feature == j)
+                may[here] = rules.may_change(j, line[here], moves.value[here])
+        return may
+
+    def _together(self, centers: Candidates, moves: Moves, asked: Candidates) -> tuple[Ints, Floats]:
+        """Several steps back at once, by themselves or after a change that pays for them."""
+        dearer, gained = asked.costs - centers.costs[moves.of], asked.scores - centers.scores[moves.of]
+        back, pays = np.flatnonzero(dearer < 0), np.flatnonzero((dearer > 0) & (gained > 0))
+        worth = np.where(gained >= 0, 1e9 - dearer, -dearer / np.maximum(-gained, _LEAST))[back]
+        backward = _first_places(moves.of[back], worth, len(centers), _STEPS_BACK)
+        backward = np.where(backward >= 0, back[backward] if len(back) else -1, -1)
+        forward = _first_places(moves.of[pays], (gained / np.maximum(dearer, _LEAST))[pays], len(centers), _COMBINED)
+        forward = np.where(forward >= 0, pays[forward] if len(pays) else -1, -1)
+        # Each candidate as it is, and after each change that pays; each with all degrees of belief.
+        starts = np.column_stack([np.full(len(centers), -1), forward])
+        of, at = np.nonzero((starts >= 0) | (np.arange(starts.shape[1]) == 0))
+        n_beliefs = len(_BELIEVED)
+        of, first = np.repeat(of, n_beliefs), np.repeat(starts[of, at], n_beliefs)
+        share = np.tile(_BELIEVED, len(of) // n_beliefs)
+        is_more, values = self._stepped_back(centers.take(of), first, share, backward[of], (moves, dearer, gained))
+        return of[is_more], values[is_more]
+
+    def _stepped_back(
+        self,
+        centers: Candidates,
+        first: Ints,
+        share: Floats,
+        backward: Ints,
+        measured: tuple[Moves, Floats, Floats],
+    ) -> tuple[Bools, Floats]:
+        """Some candidates after one move (-1: none) and all steps back that it seems to pay for.
+
+        Also which of them made more than was asked about before. ``measured``: all moves, what each costs, and gains.
+        """
+        moves, dearer, gained = measured
+        current, at = centers.values.copy(), np.arange(len(centers))
+        pays = np.flatnonzero(first >= 0)
+        taken = np.full(len(centers), -1)
+        taken[pays] = moves.feature[first[pays]]
+        current[pays, taken[pays]] = moves.value[first[pays]]
+        slack = centers.scores.copy()
+        slack[pays] += gained[first[pays]]
+        slack *= share
+        saved, lost = np.zeros(current.shape), np.zeros(current.shape)
+        n_steps = np.zeros(len(centers), dtype=np.intp)
+        for step in backward.T:
+            feature, save, loss = moves.feature[step], -dearer[step], gained[step]
+            is_made = (step >= 0) & (feature != taken) & (save > saved[at, feature] + _LEAST)
+            is_made &= slack + loss - lost[at, feature] > 0
+            made = np.flatnonzero(is_made)
+            if not len(made):
+                continue
+            feature, move = feature[made], step[made]
+            current[made, feature] = moves.value[move]
+            self._close_groups(current, centers.line, made, feature)
+            slack[made] += loss[made] - lost[made, feature]
+            saved[made, feature], lost[made, feature] = save[made], loss[made]
+            n_steps[made] += 1
+        return n_steps > np.where(first < 0, 1, 0), current
+
+    def _close_groups(self, current: Floats, line: Ints, made: Ints, feature: Ints) -> None:
+        """What belongs together with a feature that was put back goes back, too: groups have no other moves."""
+        for group in self._question.groups.groups:
+            back = made[np.isin(feature, group)]
+            current[np.ix_(back, group)] = self._rows[np.ix_(line[back], group)]
+
+    def _closer(self, centers: Candidates, moves: Moves, ranks: Ints, asked: Candidates) -> Moves:
+        """Of each feature that was pulled back: ranks between the last that was valid and the next that was not."""
+        tried = np.flatnonzero(ranks > 0)
+        if not len(tried):
+            return moves.take(tried)
+        n_features = centers.values.shape[1]
+        key, which = np.unique(moves.of[tried] * n_features + moves.feature[tried], return_inverse=True)
+        rank, is_valid, score = ranks[tried], asked.is_valid[tried], asked.scores[tried]
+        of, feature = key // n_features, key % n_features
+        good, bad = np.zeros(len(key), dtype=np.intp), np.full(len(key), np.iinfo(np.intp).max)
+        np.maximum.at(good, which[is_valid], rank[is_valid])
+        is_beyond = rank > good[which]
+        np.minimum.at(bad, which[is_beyond], rank[is_beyond])
+        at_good, at_bad = centers.scores[of], np.zeros(len(key))
+        is_good = is_valid & (rank == good[which])
+        at_good[which[is_good]] = score[is_good]
+        is_bad = is_beyond & (rank == bad[which])
+        at_bad[which[is_bad]] = score[is_bad]
+        is_open = (bad < np.iinfo(np.intp).max) & (bad - good > 1)
+        of, feature, good, bad, at_good, at_bad = (part[is_open] for part in (of, feature, good, bad, at_good, at_bad))
+        # Where the score would be just enough if it fell evenly, and halfway to it from both sides.
+        share = np.clip(at_good / np.maximum(at_good - at_bad, _LEAST), 0.0, 1.0)
+        even = good + np.floor((bad - good) * share).astype(np.intp)
+        steps = np.stack([even, (good + even) // 2, (even + bad) // 2], axis=1)
+        at, one = np.nonzero((steps > good[:, None]) & (steps < bad[:, None]))
+        of, feature, step = key[is_open][at] // n_features, key[is_open][at] % n_features, steps[at, one]
+        current, own = centers.values[of, feature], self._rows[centers.line[of], feature]
+        rank = self._values.ranks(feature, current) + np.where(current > own, -step, step)
+        closer = Moves(of, feature, self._values.at(feature, rank))
+        return closer.take(self._may_be(centers.line[of], closer))
+
+
+def _best_of_each(best: Candidates, of: Ints, others: Candidates) -> Candidates:
+    """Each candidate, or the best valid one of others that belong to it, if that is better."""
+    valid = np.flatnonzero(others.is_valid)
+    order = valid[np.lexsort((others.costs[valid], of[valid]))]
+    order = order[_rank_of(of[order]) == 0]
+    order = order[(others.costs[order] < best.costs[of[order]] - _LEAST) | ~best.is_valid[of[order]]]
+    return _replaced(best, of[order], others.take(order))
+
+
+def _replaced(candidates: Candidates, places: Ints, others: Candidates) -> Candidates:
+    """The candidates, with others in some places."""
+    changed = {name: getattr(candidates, name).copy() for name in candidates.__dataclass_fields__}
+    for name, values in changed.items():
+        values[places] = getattr(others, name)
+    return replace(candidates, **changed)
+
+
+def _rank_of(groups: Ints) -> Ints:
+    """The number of each member within its group, of groups that are one after the other.
+
+    >>> _rank_of(np.array([4, 4, 4, 7, 9, 9])).tolist()
+    [0, 1, 2, 0, 0, 1]
+    """
+    is_first = np.concatenate([[True], groups[1:] != groups[:-1]]) if len(groups) else np.zeros(0, dtype=bool)
+    starts = np.flatnonzero(is_first)
+    return np.arange(len(groups)) - np.repeat(starts, np.diff(np.append(starts, len(groups))))
+
+
+def _first_places(groups: Ints, worth: Floats, n_groups: int, most: int) -> Ints:
+    """The places of the most worthy of each group, one line for each group; -1 where there are no more.
+
+    >>> _first_places(np.array([1, 1, 0]), np.array([0.5, 2.0, 1.0]), 3, 2).tolist()
+    [[2, -1], [1, 0], [-1, -1]]
+    """
+    places = np.full((n_groups, most), -1)
+    order = np.lexsort((-worth, groups))
+    rank = _rank_of(groups[order])
+    order, rank = order[rank < most], rank[rank < most]
+    places[groups[order], rank] = order
+    return places
+
+
+def _distinct(groups: Ints, values: Floats) -> Ints:
+    """The places of the first of equal rows within each group."""
+    rows = np.ascontiguousarray(np.column_stack([groups.astype(np.float64), values + 0.0]))
+    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def _is_round(numbers: Ints | int) -> Bools:
+    """Whether a number is a power of two, or one and a half of one: about two of each size."""
+    exponents = np.log2(np.maximum(numbers, 1))
+    fraction = exponents - np.floor(exponents)
+    return np.asarray((fraction < 1e-9) | (np.abs(fraction - np.log2(1.5)) < 1e-9))

@@ -1,0 +1,205 @@
+"""`mix_donors=True`: counterfactuals with values of several training rows, found by local search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from nicecf.models.classifier import CELLS_PER_CALL
+from nicecf.models.scorer import OutOfTime
+from nicecf.search import objectives
+from nicecf.search.answers import Answers, Points, by_row, joined, nothing_said
+from nicecf.search.distance import Heom
+from nicecf.search.donors import Donors, DonorSearch
+from nicecf.search.front import unlike
+from nicecf.search.greedy import walk_greedily
+from nicecf.search.local_search import Candidates, LocalSearch
+from nicecf.search.local_search import joined as joined_candidates
+from nicecf.search.question import Question, tell_nobody
+from nicecf.search.thorough import Thorough
+from nicecf.support.phrases import Statement
+from nicecf.support.types import Bools, Floats, Ints, Objects
+from nicecf.tables.schema import differs, with_own_cells
+
+# Donors that are pruned for each row; fewer where rows are wide, since every feature of each is put back by itself.
+_NEIGHBORS = 8
+_FEATURES_PUT_BACK = 4096
+# Rows that are searched side by side: the candidates of a step fit into memory.
+_CANDIDATES_PER_ROW = 1024
+_MOST_ROWS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """The best counterfactual by changes and distance, whichever training rows its values come from.
+
+    ``one_donor`` finds the counterfactuals that follow the first one where several are asked for. With ``has_errors``
+    its answers are also what the search starts from, and what is handed over as the front has its members, too: they
+    are compared by plausibility. ``neighbors``: how many donors are looked at, None for a number that suits most
+    tables. ``is_refused``: rows that may not be handed out, though the models accept them.
+    """
+
+    donors: DonorSearch
+    distance: Heom
+    objective: str
+    one_donor: Thorough
+    neighbors: int | None = None
+    is_refused: Callable[[Floats], Bools] | None = None
+    has_errors: bool = False
+
+    def __call__(self, question: Question, donors: Donors) -> Answers:
+        """Search for each row; ``donors`` are their nearest accepted donors, as far as there are any.
+
+        For want of time, the answer of a row is the paper's, or the donor.
+        """
+        seeking = np.flatnonzero((donors.place >= 0) | (question.rules is not None))
+        found = self._search(question.take(seeking), donors.take(seeking))
+        return joined([(seeking, found)], len(question))
+
+    def _search(self, question: Question, donors: Donors) -> Answers:
+        others = None
+        if self.has_errors or question.n_wanted > 1:
+            others = self.one_donor(replace(question, report=tell_nobody), donors)
+        chosen = _Chosen(question)
+        n_cells = _CANDIDATES_PER_ROW * question.rows.shape[1]
+        block = int(np.clip(CELLS_PER_CALL // n_cells, 1, _MOST_ROWS))
+        for at in range(0, len(question), block):
+            lines = np.arange(at, min(at + block, len(question)))
+            some = replace(question.take(lines), report=tell_nobody)
+            search = LocalSearch(some, self.donors.values, self.distance, self._cost, self.is_refused)
+            places = self._near(some, donors.take(lines))
+            first = _first_of(others, lines) if self.has_errors else None
+            is_cut = not self._run(search, some, donors.take(lines), places, first)
+            self._choose(search, some, lines, places, chosen, is_cut=is_cut)
+            question.report(int(lines[-1]) + 1)
+        points, notes = by_row(chosen.best), chosen.notes
+        if others is not None:
+            points, notes = _with_others(question, points, others, notes)
+        ends = Donors(points.donor, points.values, points.outputs)
+        some = replace(question.take(points.row), report=tell_nobody)
+        walks = walk_greedily(some, ends, reward=objectives.sparsity, distance=self.distance, to_the_end=True)
+        front = by_row([*chosen.fronts, *([] if others is None or others.front is None else [others.front])])
+        return Answers(points, walks, notes, nothing_said(len(question)), front, by_row(chosen.beyond))
+
+    def _cost(self, changes: Ints, distances: Floats) -> Floats:
+        cost = objectives.BY_NAME[self.objective].cost
+        costs: Floats = np.asarray(cost(changes, distances, np.zeros(len(changes))), dtype=np.float64)
+        # Of those with as many changes, the nearest.
+        return costs + distances / (1.0 + distances) if self.objective == "sparsity" else costs
+
+    def _near(self, question: Question, donors: Donors) -> Ints:
+        """The places of the nearest donors of each row, -1 where there are no more; its own comes first."""
+        n_features = question.rows.shape[1]
+        k = int(np.clip(_FEATURES_PUT_BACK // n_features, 2, self.neighbors or _NEIGHBORS))
+        k = min(max(k, self.neighbors or 0), len(self.donors.index.values))
+        in_target = self.donors.in_target(question.wanted)
+        near, _ = self.donors.index.nearest_many(question.rows, in_target, k=k, rules=question.rules)
+        return np.column_stack([donors.place, np.where(near == donors.place[:, None], -1, near)])
+
+    def _run(
+        self, search: LocalSearch, question: Question, donors: Donors, places: Ints, others: Points | None
+    ) -> bool:
+        """Run a search to its end, if there is time."""
+        walked = np.flatnonzero(donors.place >= 0)
+        ends = donors.take(walked)
+        reward = objectives.BY_NAME[self.objective].reward
+        walks = walk_greedily(question.take(walked), ends, reward=reward, distance=self.distance)
+        start = [search.known(walked, walks.values, walks.outputs), search.known(walked, ends.values, ends.outputs)]
+        if others is not None:
+            start.append(search.known(others.row, others.values, others.outputs))
+        try:
+            search.run(joined_candidates(start), self._to_prune(search, question, places))
+        except OutOfTime:
+            search.keep(joined_candidates(start))
+            return False
+        return not walks.is_cut.any()
+
+    def _to_prune(self, search: LocalSearch, question: Question, places: Ints) -> Candidates:
+        """The nearest donors as their rows may take them, with what the model said of them at ``fit``, or says now."""
+        line, at = np.nonzero(places >= 0)
+        place = places[line, at]
+        as_they_are = self.donors.index.values[place]
+        rules = question.rules
+        values, is_new = with_own_cells(
+            question.rows[line], as_they_are if rules is None else rules.project(line, as_they_are)
+        )
+        is_new |= differs(values, as_they_are).any(axis=1)
+        outputs = self.donors.outputs[place]
+        if is_new.any():
+            outputs[is_new] = question.score(values[is_new])
+        candidates = search.known(line, values, outputs)
+        return candidates.take(candidates.is_valid | is_new)
+
+    def _choose(
+        self, search: LocalSearch, question: Question, lines: Ints, places: Ints, chosen: _Chosen, *, is_cut: bool
+    ) -> None:
+        """The best of what was found for each row; or, where it changes too many features, that there is something."""
+        found = search.found
+        changed = differs(question.rows[found.line], found.values)
+        changes = changed.sum(axis=1)
+        order = np.lexsort((changes, found.costs, found.line))
+        _, first = np.unique(found.line[order], return_index=True)
+        best = order[first]
+        donor = self._donor(question, found.line, found.values, places)
+        points = Points(lines[found.line], donor, found.values, found.outputs)
+        is_within = changes <= question.most_changes
+        chosen.best.append(points.take(best[is_within[best]]))
+        chosen.beyond.append(points.take(best[~is_within[best]]))
+        chosen.fronts.append(points.take(is_within))
+        n_near = (places >= 0).sum(axis=1) - (places[:, 1:] == places[:, :1]).any(axis=1)
+        for at, line in enumerate(lines.tolist()):
+            notes = [Statement("note.cut_search")] if is_cut else []
+            if self.neighbors is not None and n_near[at] < self.neighbors:
+                notes.append(Statement("note.neighbors", {"found": int(n_near[at]), "asked": self.neighbors}))
+            if notes and (found.line == at).any():
+                chosen.notes[line] = tuple(notes)
+
+    def _donor(self, question: Question, line: Ints, values: Floats, places: Ints) -> Ints:
+        """The place of a donor that has all the new values of a candidate; -1 if none is known."""
+        changed = differs(question.rows[line], values)
+        donor = np.full(len(line), -1, dtype=np.intp)
+        alone = np.flatnonzero(changed.sum(axis=1) == 1)
+        feature = changed[alone].argmax(axis=1)
+        donor[alone] = self.donors.distinct.holding(question.wanted[line[alone]], feature, values[alone, feature])
+        for near in places.T[::-1]:
+            there = np.flatnonzero(near[line] >= 0)
+            at = near[line[there]]
+            has_all = ~(changed[there] & differs(values[there], self.donors.index.values[at])).any(axis=1)
+            donor[there[has_all]] = at[has_all]
+        return donor
+
+
+class _Chosen:
+    """What is chosen of all that was found."""
+
+    def __init__(self, question: Question) -> None:
+        nothing = np.empty(0, dtype=np.intp)
+        none = Points(nothing, nothing, question.rows[:0], question.outputs[:0])
+        self.best, self.fronts, self.beyond = [none], [none], [none]
+        self.notes = nothing_said(len(question))
+
+
+def _first_of(answers: Answers | None, lines: Ints) -> Points | None:
+    """The first answer for each of some lines, by their positions among them."""
+    if answers is None:
+        return None
+    points = answers.points.take(np.isin(answers.points.row, lines))
+    points = points.take(np.unique(points.row, return_index=True)[1])
+    return replace(points, row=points.row - lines[0])
+
+
+def _with_others(question: Question, points: Points, others: Answers, notes: Objects) -> tuple[Points, Objects]:
+    """The best of each row first, then counterfactuals of other searches that change other features."""
+    n_wanted, chosen, notes = question.n_wanted, [points.take(slice(0, 0))], notes.copy()
+    for line in range(len(question)):
+        own = by_row([points.take(points.row == line), others.points.take(others.points.row == line)])
+        changed = differs(question.rows[own.row], own.values)
+        kept = unlike(changed, n_wanted)
+        chosen.append(own.take(kept))
+        said = [] if others.notes[line] is None else [one for one in others.notes[line] if one.phrase != "note.fewer"]
+        if 0 < len(kept) < n_wanted:
+            said.append(Statement("note.fewer", {"found": len(kept), "asked": n_wanted}))
+        notes[line] = tuple(said) or notes[line]
+    return by_row(chosen), notes
