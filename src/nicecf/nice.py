@@ -286,7 +286,7 @@ class NICE(Explainer):
         if fitted.plausibility is None and other._search_options.needs_plausibility:
             raise OptionError(
                 "this explainer was fitted without a measure of plausibility, which optimize='plausibility' and "
-                "search='thorough' need. Fit it with one of them, or with plausibility=."
+                "'balanced' need. Fit it with one of them, or with plausibility=."
             )
         assert fitted.neighborhood is not None
         donors = fitted.neighborhood.donors
@@ -294,7 +294,7 @@ class NICE(Explainer):
             donors,
             fitted.distance,
             is_refused=refusal(fitted.privacy, fitted.schema),
-            has_errors=fitted.plausibility is not None,
+            plausibility=fitted.plausibility,
         )
         other._keep(replace(fitted, search=search_, neighborhood=neighborhood))
         other._options = self._options | described(asked)
@@ -317,7 +317,7 @@ class NICE(Explainer):
         statistics = training.statistics if schema is training.schema else TableStatistics.of(values, schema)
         donors = self._indexed(training, values, distance)
         search, neighborhood = self._search_options.searching(
-            donors, distance, is_refused=refusal(privacy, schema), has_errors=plausibility is not None
+            donors, distance, is_refused=refusal(privacy, schema), plausibility=plausibility
         )
         return Fitted(
             explainer="NICE",

@@ -718,7 +718,7 @@ def test_a_model_that_differs_for_one_stored_row_only_is_refused(tmp_path):
 
 
 def test_an_explainer_with_another_search_comes_back(tmp_path):
-    nice = NICE(Scorecard(), search="thorough", neighbors=5).fit(X[:50], Y[:50])
+    nice = NICE(Scorecard(), search="thorough", optimize="balanced", neighbors=5).fit(X[:50], Y[:50])
     assert_comes_back(nice.with_search(search="greedy", neighbors=1, optimize="proximity"), tmp_path, FEW)
     again = NICE.load(saved(nice, tmp_path), model=Scorecard())
     assert_same(

@@ -57,7 +57,10 @@ def test_no_training_row_is_handed_out_and_another_way_is_found_where_there_is_o
             assert one.found
             assert not one.changes
             continue
-        assert one.found == another_way_exists(p, row)
+        # With values of several donors, there may be a way where no single one leads.
+        assert (
+            one.found >= another_way_exists(p, row) if search == "thorough" else one.found == another_way_exists(p, row)
+        )
         if one.found:
             [values] = as_lists(one.to_frame())
             assert values not in p.rows

@@ -18,7 +18,7 @@ SEARCHES = {
     "sparsity": {"optimize": "sparsity"},
     "proximity": {"optimize": "proximity"},
     "plausibility": {"optimize": "plausibility"},
-    "thorough": {"optimize": "sparsity", "search": "thorough"},
+    "thorough": {"optimize": "sparsity", "search": "thorough", "mix_donors": False},
     "thorough-3": {"optimize": "plausibility", "search": "thorough", "neighbors": 3},
     "thorough-balanced": {"optimize": "balanced", "search": "thorough"},
 }

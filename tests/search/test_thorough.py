@@ -28,7 +28,7 @@ OWN = {"sparsity": 0, "proximity": 1, "plausibility": 2}
 
 
 def explained(p, optimize, k, **options):
-    nice = p.nice(optimize, search="thorough", neighbors=k).fit(p.frame(p.rows), p.labels)
+    nice = p.nice(optimize, search="thorough", mix_donors=False, neighbors=k).fit(p.frame(p.rows), p.labels)
     return nice.explain(p.frame(p.to_explain), target_class=p.target, **options)
 
 
@@ -175,7 +175,7 @@ def test_large_lattices_are_searched_and_the_notes_say_so():
     X, y = noisy_table()
     options = {"plausibility": spread, "categorical_features": []}
     greedy = NICE(linear, **options).fit(X, y).explain(X[:20])
-    thorough = NICE(linear, search="thorough", **options).fit(X, y).explain(X[:20])
+    thorough = NICE(linear, search="thorough", mix_donors=False, **options).fit(X, y).explain(X[:20])
     assert (thorough.metrics()["sparsity"] <= greedy.metrics()["sparsity"]).all()
     assert thorough.metrics()["sparsity"].sum() < greedy.metrics()["sparsity"].sum()
     assert all("beam and local search: for" in note for note in thorough.notes)
@@ -185,7 +185,7 @@ def test_large_lattices_are_searched_and_the_notes_say_so():
 
 def test_a_batch_asks_about_as_often_as_its_longest_search():
     X, y = noisy_table(n_features=6)
-    nice = NICE(linear, search="thorough", plausibility=spread).fit(X, y)
+    nice = NICE(linear, search="thorough", mix_donors=False, plausibility=spread).fit(X, y)
     calls = [nice.explain(X[[i]]).model_calls for i in range(20)]
     assert nice.explain(X[:20]).model_calls <= 2 * max(calls) < sum(calls)
 
@@ -198,7 +198,7 @@ def test_each_distinct_row_is_asked_for_once():
         return linear(X)
 
     X, y = noisy_table(n_features=6)
-    nice = NICE(model, search="thorough", plausibility=spread).fit(X, y)
+    nice = NICE(model, search="thorough", mix_donors=False, plausibility=spread).fit(X, y)
     asked.clear()
     cfs = nice.explain(X[:5])
     assert len(asked) == len(set(asked)) == cfs.model_rows
@@ -207,7 +207,11 @@ def test_each_distinct_row_is_asked_for_once():
 def test_fewer_donors_than_neighbors_is_said():
     X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
     model = lambda X: np.column_stack([X[:, 0] <= 0.5, X[:, 0] > 0.5]).astype(float)
-    cfs = NICE(model, search="thorough", neighbors=5, plausibility=spread).fit(X, [0, 1, 1]).explain(X[:1])
+    cfs = (
+        NICE(model, search="thorough", mix_donors=False, neighbors=5, plausibility=spread)
+        .fit(X, [0, 1, 1])
+        .explain(X[:1])
+    )
     assert cfs.notes[0] == "2 of 5 neighbors: there are no more donors"
     assert cfs[0].note == cfs.notes[0]
     assert repr(cfs[0]).endswith("(2 of 5 neighbors: there are no more donors)")
@@ -217,13 +221,17 @@ def test_fewer_donors_than_neighbors_is_said():
 def test_the_default_number_of_neighbors_says_nothing_about_small_tables():
     X = np.array([[0.0, 0.0], [1.0, 1.0]])
     model = lambda X: np.column_stack([X[:, 0] <= 0.5, X[:, 0] > 0.5]).astype(float)
-    cfs = NICE(model, search="thorough", plausibility=spread).fit(X, [0, 1]).explain(X[:1])
+    cfs = NICE(model, search="thorough", mix_donors=False, plausibility=spread).fit(X, [0, 1]).explain(X[:1])
     assert cfs.notes[0] is None
 
 
 def test_steps_are_in_the_order_of_a_greedy_walk():
     X, y = noisy_table(n_features=5)
-    cfs = NICE(linear, search="thorough", optimize="plausibility", plausibility=spread).fit(X, y).explain(X[:30])
+    cfs = (
+        NICE(linear, search="thorough", mix_donors=False, optimize="plausibility", plausibility=spread)
+        .fit(X, y)
+        .explain(X[:30])
+    )
     changes = cfs.changes()
     several = changes[changes["row"].isin(changes["row"].value_counts().loc[lambda n: n > 1].index)]
     assert len(several)
@@ -241,7 +249,7 @@ def test_results_with_several_counterfactuals_keep_their_rows():
     X, y = noisy_table(n_features=6)
     frame = pd.DataFrame(X, columns=list("abcdef"), index=[f"r{i}" for i in range(len(X))])
     model = lambda X: linear(X.to_numpy())
-    nice = NICE(model, search="thorough", plausibility=lambda X: spread(X.to_numpy())).fit(frame, y)
+    nice = NICE(model, search="thorough", mix_donors=False, plausibility=lambda X: spread(X.to_numpy())).fit(frame, y)
     cfs = nice.explain(frame.iloc[:4], n_counterfactuals=3)
     assert cfs.rows.tolist() == sorted(cfs.rows.tolist())
     assert cfs.to_frame().index.tolist() == [f"r{i}" for i in cfs.rows]
@@ -260,7 +268,7 @@ def test_results_with_several_counterfactuals_keep_their_rows():
 def test_rows_without_a_counterfactual_keep_one_place():
     X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     model = lambda X: np.column_stack([X[:, 0] <= 0.5, X[:, 0] > 0.5, np.zeros(len(X))]).astype(float)
-    nice = NICE(model, search="thorough", plausibility=spread, classes=["no", "yes", "never"]).fit(
+    nice = NICE(model, search="thorough", mix_donors=False, plausibility=spread, classes=["no", "yes", "never"]).fit(
         X, ["no", "yes", "no"]
     )
     cfs = nice.explain(X, target_class=np.array(["yes", "yes", "never"]), n_counterfactuals=2)
@@ -285,7 +293,7 @@ def test_errors_of_any_size_are_compared_as_they_are(scale, offset):
     error = lambda X: scale * (offset + spread(X))
     options = {"optimize": "plausibility", "plausibility": error}
     greedy = NICE(linear, **options).fit(X, y).explain(X[:30]).metrics()["plausibility"]
-    thorough = NICE(linear, search="thorough", **options).fit(X, y).explain(X[:30])
+    thorough = NICE(linear, search="thorough", mix_donors=False, **options).fit(X, y).explain(X[:30])
     assert len(thorough) == 30
     assert (thorough.metrics()["plausibility"] <= greedy).all()
 
@@ -305,19 +313,27 @@ def test_a_row_far_outside_keeps_the_papers_answer_or_better():
     row = X[[0]].copy()
     row[0, 3] = 1e25
     greedy = NICE(linear).fit(X, y).explain(row)
-    thorough = NICE(linear, search="thorough", neighbors=5).fit(X, y).explain(row)
+    thorough = NICE(linear, search="thorough", mix_donors=False, neighbors=5).fit(X, y).explain(row)
     assert thorough.metrics()["sparsity"][0] <= greedy.metrics()["sparsity"][0]
 
 
 def test_more_neighbors_than_memory_could_hold():
     X, y = noisy_table(n_rows=50, n_features=3)
-    cfs = NICE(linear, search="thorough", neighbors=10**12, plausibility=spread).fit(X, y).explain(X[:2])
+    cfs = (
+        NICE(linear, search="thorough", mix_donors=False, neighbors=10**12, plausibility=spread)
+        .fit(X, y)
+        .explain(X[:2])
+    )
     assert all("neighbors: there are no more donors" in note for note in cfs.notes)
 
 
 def test_wide_tables_stay_within_memory():
     X, y = noisy_table(n_rows=60, n_features=300)
-    cfs = NICE(linear, search="thorough", optimize="plausibility", plausibility=spread).fit(X, y).explain(X[:2])
+    cfs = (
+        NICE(linear, search="thorough", mix_donors=False, optimize="plausibility", plausibility=spread)
+        .fit(X, y)
+        .explain(X[:2])
+    )
     assert cfs.found.all()
 
 
@@ -331,7 +347,7 @@ def test_a_model_that_contradicts_itself_is_noticed():
         return np.column_stack([1 - p, p])
 
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 2.0]])
-    nice = NICE(fickle, search="thorough", plausibility=spread, classes=[0, 1]).fit(X, [0, 0, 1, 1])
+    nice = NICE(fickle, search="thorough", mix_donors=False, plausibility=spread, classes=[0, 1]).fit(X, [0, 0, 1, 1])
     with pytest.raises(ModelError, match="the model is not the one that fit saw"):
         nice.explain(np.array([[1.0, 1.0]]))
 
@@ -351,14 +367,18 @@ def test_single_changes_are_looked_for_among_all_donors_unless_neighbors_are_nam
     X, y = table_with_a_far_donor()
     row = np.zeros((1, 3))
     for neighbors, changes, donor in ((100, 2, 20), (None, 1, 170)):
-        cfs = NICE(two_or_one, search="thorough", neighbors=neighbors, plausibility=spread).fit(X, y).explain(row)
+        cfs = (
+            NICE(two_or_one, search="thorough", mix_donors=False, neighbors=neighbors, plausibility=spread)
+            .fit(X, y)
+            .explain(row)
+        )
         assert cfs.metrics()["sparsity"].tolist() == [changes]
         assert cfs[0].donor == donor
 
 
 @given(problems(), st.sampled_from([1, 20, 1000]))
 def test_donor_values_are_those_of_the_donors_in_the_target(p, most):
-    fitted = p.nice("sparsity", search="thorough").fit(p.frame(p.rows), p.labels)._fitted
+    fitted = p.nice("sparsity", search="thorough", mix_donors=False).fit(p.frame(p.rows), p.labels)._fitted
     row, _ = fitted.schema.encode(p.frame(p.to_explain))
     donors = fitted.neighborhood.donors
     wanted = np.arange(len(p.classes)) % 2 == 0
@@ -408,7 +428,9 @@ def test_changes_that_are_not_needed_are_taken_back(monkeypatch):
     greedy = NICE(model, plausibility=spread).fit(X, [0, 1]).explain(X[:1])
     assert [c.feature for c in greedy[0].changes] == ["x0", "x1", "x2"]
     only_around(monkeypatch)
-    cfs = NICE(model, search="thorough", neighbors=1, plausibility=spread).fit(X, [0, 1]).explain(X[:1])
+    cfs = (
+        NICE(model, search="thorough", mix_donors=False, neighbors=1, plausibility=spread).fit(X, [0, 1]).explain(X[:1])
+    )
     assert sorted(c.feature for c in cfs[0].changes) == ["x1", "x2"]
 
 
@@ -420,7 +442,7 @@ def test_a_swap_is_exchanged_for_a_shorter_one(monkeypatch):
     greedy = NICE(model, optimize="proximity", **options).fit(X, labels).explain(X[:1])
     assert sorted(c.feature for c in greedy[0].changes) == ["x0", "x1"]
     only_around(monkeypatch)
-    cfs = NICE(model, search="thorough", neighbors=1, **options).fit(X, labels).explain(X[:1])
+    cfs = NICE(model, search="thorough", mix_donors=False, neighbors=1, **options).fit(X, labels).explain(X[:1])
     assert sorted(c.feature for c in cfs[0].changes) == ["x0", "x2"]
 
 
@@ -431,7 +453,11 @@ def test_the_same_features_are_tried_with_the_values_of_other_donors(monkeypatch
 
     X = np.array([[0.0, 0, 0], [4, 4, 0], [3, 3, 9]])
     only_around(monkeypatch)
-    cfs = NICE(model, search="thorough", neighbors=2, plausibility=spread).fit(X, [0, 1, 1]).explain(X[:1])
+    cfs = (
+        NICE(model, search="thorough", mix_donors=False, neighbors=2, plausibility=spread)
+        .fit(X, [0, 1, 1])
+        .explain(X[:1])
+    )
     assert cfs.to_numpy().tolist() == [[3.0, 3.0, 0.0]]
     assert cfs[0].donor == 2
 
@@ -467,7 +493,9 @@ def test_one_long_change_or_two_short_ones(optimize, changed):
         return np.column_stack([~is_yes, is_yes]).astype(float)
 
     X = np.array([[0.0, 0, 0], [0.1, 0.1, 1], [-1, -1, 0]])
-    nice = NICE(model, search="thorough", optimize=optimize, neighbors=1, plausibility=spread).fit(X, [0, 1, 0])
+    nice = NICE(model, search="thorough", mix_donors=False, optimize=optimize, neighbors=1, plausibility=spread).fit(
+        X, [0, 1, 0]
+    )
     assert sorted(c.feature for c in nice.explain(X[:1])[0].changes) == changed
 
 
@@ -514,7 +542,7 @@ def assert_first_is(several, alone):
 @pytest.mark.parametrize(("n_features", "rules"), [(5, None), (8, None), (14, None), (8, {"max_changes": 3})])
 def test_the_first_of_several_is_the_answer_alone(optimize, n_features, rules):
     X, model, error = noise(n_features, seed=n_features)
-    options = {"classes": [0, 1], "justified": False, "search": "thorough", "plausibility": error}
+    options = {"classes": [0, 1], "justified": False, "search": "thorough", "mix_donors": False, "plausibility": error}
     nice = NICE(model, optimize=optimize, **options).fit(X[40:])
     constraints = None if rules is None else Constraints(**rules)
     rows = X[: 40 // n_features]
@@ -544,7 +572,7 @@ def test_an_objective_that_is_added_as_the_page_says_works_in_both_searches(monk
         NICE(model, **options | {"optimize": one}).fit(X[20:]).explain(X[:20]) for one in ("thrift", thrift)
     )
     testing.assert_same(walked, by_function)
-    thorough = NICE(model, search="thorough", **options).fit(X[20:])
+    thorough = NICE(model, search="thorough", mix_donors=False, **options).fit(X[20:])
     costs = {}
     for name in ("thrift", *OWN):
         measured = thorough.with_search(optimize=name).explain(X[:20]).metrics()

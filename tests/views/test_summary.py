@@ -228,7 +228,7 @@ def test_a_part_of_the_rows_is_aligned_with_a_series_of_all(cfs):
 
 
 def test_of_several_counterfactuals_the_first_of_each_row_counts():
-    nice = NICE(Scorecard(), search="thorough").fit(X, Y)
+    nice = NICE(Scorecard(), search="thorough", plausibility=lambda X: np.zeros(len(X))).fit(X, Y)
     one, several = nice.explain(ROWS[:12]), nice.explain(ROWS[:12], n_counterfactuals=3)
     assert len(several) > 12
     first = several[np.unique(several.rows, return_index=True)[1]]

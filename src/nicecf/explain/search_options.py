@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from nicecf.exceptions import OptionError, listed
-from nicecf.explain.fitted import Neighborhood
+from nicecf.explain.fitted import Neighborhood, Plausibility
 from nicecf.search import objectives
 from nicecf.search.chain import FewChanges, FirstThatHelps, FromDonors
 from nicecf.search.distance import Heom
@@ -73,12 +73,15 @@ class SearchOptions:
         distance: Heom,
         *,
         is_refused: Callable[[Floats], Bools] | None,
-        has_errors: bool,
+        plausibility: Plausibility | None,
     ) -> tuple[Search, Neighborhood]:
         """The search among some donors; ``is_refused``: rows that may not be handed out.
 
-        ``has_errors``: whether there is a measure of plausibility.
+        ``plausibility``: the measure of it, if there is one. Hybrids are compared by it where the objective needs that
+        or the user gave it; by the autoencoder also where donors are not mixed, as in files from before they could be.
         """
+        is_compared = self.needs_plausibility or not self.mix_donors
+        has_errors = plausibility is not None and (is_compared or not plausibility.is_own)
         walk = Greedy(objectives.sparsity if self.is_thorough else self.reward, distance)
         hybrids = Thorough(
             donors,

@@ -44,9 +44,9 @@ class Batch:
     none was found, else None; ``notes``: a tuple of them, empty where all was done that was asked for. ``relaxations``:
     a `Relaxation` or None. ``donors``: positions in the training data, or missing. ``held``: of each feature that was
     changed, the position of a training row that holds the new value, -1 where that is not known, or not told.
-    ``steps``: the changes, in the order in which they were made. ``errors``: how implausible each counterfactual is, NaN where that is not known. ``front``:
-    what nothing beats, if the search knows. ``has_several``: whether a row may have more than one entry; ``numbers``
-    counts those of one row from 0.
+    ``steps``: the changes, in the order in which they were made. ``errors``: how implausible each counterfactual is,
+    NaN where that is not known. ``front``: what nothing beats, if the search knows. ``has_several``: whether a row may
+    have more than one entry; ``numbers`` counts those of one row from 0.
     """
 
     table: Table

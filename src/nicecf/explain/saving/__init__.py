@@ -321,7 +321,7 @@ def _fitted(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> Fitted:
         )
     schema, distance = parts.privacy.guarded(parts.schema), parts.index.distance
     search, neighborhood = nice._search_options.searching(
-        donors, distance, is_refused=refusal(parts.privacy, schema), has_errors=plausibility is not None
+        donors, distance, is_refused=refusal(parts.privacy, schema), plausibility=plausibility
     )
     fitted = Fitted(
         explainer="NICE",
