@@ -120,6 +120,8 @@ class LocalSearch:
         """Search from valid candidates and from donors, whose outputs need not be what the model says today."""
         self.keep(start)
         moves = self._first_values()
+        # A change that costs more than all of what is known is of no use, whatever comes with it.
+        moves = moves.take(self._measured(moves.of, self._applied(self._rows, moves)) < self._lowest[moves.of])
         singles = self._ask(moves.of, self._applied(self._rows, moves))
         gains = singles.scores - self._scores[moves.of]
         moves, gains = moves.take(gains > 0), gains[gains > 0]
@@ -307,8 +309,12 @@ class LocalSearch:
 
     def _improve(self, centers: Candidates, singles: Moves, gains: Floats) -> None:
         """Round after round, until nothing gets better."""
-        costs = self._measured(singles.of, self._applied(self._rows, singles))
+        values = self._applied(self._rows, singles)
+        costs = self._measured(singles.of, values)
         paying = _first_places(singles.of, gains / np.maximum(costs, _LEAST), len(self._rows), 4 * _PAYING)
+        # Alone they are not enough, or among the candidates: with another change, they cost no less than this.
+        parts = self._distance.between(self._rows[singles.of], values)
+        with_another = self._costs(np.full(len(parts), 2), parts)
         active = np.arange(len(centers))
         # Ends: after so many rounds.
         for round in range(_ROUNDS):
@@ -316,6 +322,7 @@ class LocalSearch:
                 return
             some = centers.take(active)
             tried = paying[some.line][:, : _PAYING * (1 + round // 2)]
+            tried = np.where(with_another[tried] < some.costs[:, None], tried, -1) if len(parts) else tried
             better = self._one_round(some, singles, tried, looks_further=round > 0)
             is_better = better.costs < some.costs - _LEAST
             centers = _replaced(centers, active, better)
