@@ -18,7 +18,7 @@ from nicecf.explain.fitted import Fitted, Models, Plausibility, refusal
 from nicecf.explain.pipeline import explain
 from nicecf.explain.search_options import SearchOptions
 from nicecf.explain.targets import in_order_of_rows
-from nicecf.explain.training import ModelOptions, Training, find_twin, learn, measured_cost
+from nicecf.explain.training import ModelOptions, Training, find_twin, learn, measured_cost, twin_by_default
 from nicecf.models.decision import check_min_probability
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called, described
@@ -106,9 +106,10 @@ class NICE(Explainer):
     random_state
         The seed of the autoencoder; None means 0. Nothing else is random.
     accelerate
-        True: search with a faster twin of the model (scikit-learn's forests, alone or after one preprocessing step)
-        that gives the same digits, and ask the model itself once, about what is returned; if it disagrees, the search
-        is repeated with the model. ``"unconfirmed"`` skips that call, which takes most of the time for single rows. In
+        True: search with a faster twin of the model (trees of scikit-learn, XGBoost, LightGBM or CatBoost, alone or
+        after one preprocessing step) that gives the same digits, and ask the model itself once, about what is returned;
+        if it disagrees, the search is repeated with the model. None: the thorough search does so where the model can be
+        read. ``"unconfirmed"`` skips that call, which takes most of the time for single rows. In
         both cases ``fit`` compares the twin with the model on training rows.
 
     Examples
@@ -144,7 +145,7 @@ class NICE(Explainer):
         share_donor: bool = True,
         min_count: int = 1,
         random_state: int | None = None,
-        accelerate: bool | Literal["unconfirmed"] = False,
+        accelerate: bool | Literal["unconfirmed"] | None = None,
     ) -> None:
         self.model = model
         self.optimize = optimize
@@ -310,9 +311,12 @@ class NICE(Explainer):
             panel, schema, canaries, seconds=training.seconds, calls=training.calls, n_rows=len(values)
         )
         twin, twin_cost = None, cost
+        sample, rows = training.sample
+        compared = (self.model, training.schema, canaries, rows, training.outputs[sample])
         if self.accelerate:
-            sample, rows = training.sample
-            twin, twin_cost = find_twin(self.model, training.schema, canaries, rows, training.outputs[sample])
+            twin, twin_cost = find_twin(*compared)
+        elif self._may_have_twin:
+            twin, twin_cost = twin_by_default(*compared, cost)
         distance = Heom.of(values, schema.is_categorical, self.scale, weights_of(self.feature_weights, schema))
         statistics = training.statistics if schema is training.schema else TableStatistics.of(values, schema)
         donors = self._indexed(training, values, distance)
@@ -353,6 +357,12 @@ class NICE(Explainer):
         return Plausibility(Autoencoder.train(values, schema.is_categorical, seed=seed), is_own=True)
 
     @property
+    def _may_have_twin(self) -> bool:
+        """Whether a twin is used, if there is one, though nobody asked for it."""
+        by_probabilities = not self.robust_to and not isinstance(self.decision, str)
+        return self.accelerate is None and self._search_options.is_thorough and by_probabilities
+
+    @property
     def _search_options(self) -> SearchOptions:
         return SearchOptions(self.search, self.optimize, self.neighbors, bool(self.mix_donors))
 
@@ -366,8 +376,8 @@ class NICE(Explainer):
         check_count("min_count", self.min_count)
         if self.plausibility is not None and not callable(self.plausibility):
             raise OptionError(f"plausibility must be a function rows -> error, got {type(self.plausibility).__name__}.")
-        if self.accelerate not in (True, False, "unconfirmed"):
-            raise OptionError(f"accelerate must be True, False or 'unconfirmed', got {self.accelerate!r}.")
+        if self.accelerate not in (True, False, "unconfirmed", None):
+            raise OptionError(f"accelerate must be True, False, 'unconfirmed' or None, got {self.accelerate!r}.")
         check_min_probability(self.min_probability)
         if self.constraints is not None:
             self._check_constraints(self.constraints)

@@ -86,10 +86,21 @@ def test_the_twin_gives_the_same_answers_with_one_call_of_the_model(name, head):
 def test_the_thorough_search_needs_one_call_too():
     model = forest(by_column(), X)
     options = {"search": "thorough", "neighbors": 5, "optimize": "proximity"}
-    plain = NICE(model, **options).fit(X, Y).explain(X[:5])
+    plain = NICE(model, **options, accelerate=False).fit(X, Y).explain(X[:5])
     fast = NICE(model, **options, accelerate=True).fit(X, Y).explain(X[:5])
     assert_same(plain, fast)
     assert fast.model_calls == 1 < plain.model_calls
+
+
+def test_the_thorough_search_reads_the_trees_by_itself_and_the_greedy_one_does_not(monkeypatch):
+    model = forest(by_column(), X)
+    monkeypatch.setattr(training, "_MUCH_SLOWER", np.inf)  # however busy the machine is
+    assert NICE(model, search="thorough").fit(X, Y).explain(X[:5]).model_calls == 1
+    assert NICE(model).fit(X, Y)._fitted.models.twin is None
+    assert NICE(model, search="thorough", robust_to=[model]).fit(X, Y)._fitted.models.twin is None
+    assert NICE(lambda X: model.predict_proba(X), search="thorough").fit(X, Y)._fitted.models.twin is None
+    monkeypatch.setattr(training, "_MUCH_SLOWER", 0.0)
+    assert NICE(model, search="thorough").fit(X, Y)._fitted.models.twin is None
 
 
 def assert_the_twin_is_right(nice, rows):
@@ -190,9 +201,9 @@ def test_a_twin_that_does_not_answer_as_the_model_is_refused(monkeypatch):
         NICE(forest(None, table), accelerate=True).fit(table, Y)
 
 
-@pytest.mark.parametrize("value", ["yes", None, 2])
+@pytest.mark.parametrize("value", ["yes", 2])
 def test_other_values_are_an_error(value):
-    with pytest.raises(OptionError, match="accelerate must be True, False or 'unconfirmed', got"):
+    with pytest.raises(OptionError, match="accelerate must be True, False, 'unconfirmed' or None, got"):
         NICE(forest(*PREPROCESSING["none"]), accelerate=value)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -25,6 +26,8 @@ from nicecf.tables.statistics import TableStatistics
 
 # How many training rows the model's predict is compared on with its probabilities.
 _ROWS_COMPARED = 1000
+# A twin that takes so many times longer for a row than the model is not used unless it is asked for.
+_MUCH_SLOWER = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +222,17 @@ def find_twin(model: Any, schema: Schema, canaries: Canaries, rows: Floats, outp
         twin(some, schema)
         seconds.append(perf_counter() - start)
     return twin, Cost(seconds[0], max(0.0, seconds[1] - seconds[0]) / len(rows))
+
+
+def twin_by_default(
+    model: Any, schema: Schema, canaries: Canaries, rows: Floats, outputs: Floats, cost: Cost
+) -> tuple[Twin | None, Cost]:
+    """A twin, if there is one that is not much slower in large calls: it saves many small ones; else None."""
+    with suppress(OptionError):
+        twin, twin_cost = find_twin(model, schema, canaries, rows, outputs)
+        if twin_cost.row <= _MUCH_SLOWER * cost.row:
+            return twin, twin_cost
+    return None, cost
 
 
 def _labels(y: Any, n_rows: int) -> Objects:

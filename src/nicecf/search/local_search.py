@@ -469,24 +469,24 @@ class LocalSearch:
         n_features = centers.values.shape[1]
         key, which = np.unique(moves.of[tried] * n_features + moves.feature[tried], return_inverse=True)
         rank, is_valid, score = ranks[tried], asked.is_valid[tried], asked.scores[tried]
-        of, feature = key // n_features, key % n_features
         good, bad = np.zeros(len(key), dtype=np.intp), np.full(len(key), np.iinfo(np.intp).max)
         np.maximum.at(good, which[is_valid], rank[is_valid])
         is_beyond = rank > good[which]
         np.minimum.at(bad, which[is_beyond], rank[is_beyond])
-        at_good, at_bad = centers.scores[of], np.zeros(len(key))
+        at_good, at_bad = centers.scores[key // n_features], np.zeros(len(key))
         is_good = is_valid & (rank == good[which])
         at_good[which[is_good]] = score[is_good]
         is_bad = is_beyond & (rank == bad[which])
         at_bad[which[is_bad]] = score[is_bad]
         is_open = (bad < np.iinfo(np.intp).max) & (bad - good > 1)
-        of, feature, good, bad, at_good, at_bad = (part[is_open] for part in (of, feature, good, bad, at_good, at_bad))
+        key, good, bad = key[is_open], good[is_open], bad[is_open]
+        at_good, at_bad = at_good[is_open], at_bad[is_open]
         # Where the score would be just enough if it fell evenly, and halfway to it from both sides.
         share = np.clip(at_good / np.maximum(at_good - at_bad, _LEAST), 0.0, 1.0)
         even = good + np.floor((bad - good) * share).astype(np.intp)
         steps = np.stack([even, (good + even) // 2, (even + bad) // 2], axis=1)
         at, one = np.nonzero((steps > good[:, None]) & (steps < bad[:, None]))
-        of, feature, step = key[is_open][at] // n_features, key[is_open][at] % n_features, steps[at, one]
+        of, feature, step = key[at] // n_features, key[at] % n_features, steps[at, one]
         current, own = centers.values[of, feature], self._rows[centers.line[of], feature]
         rank = self._values.ranks(feature, current) + np.where(current > own, -step, step)
         closer = Moves(of, feature, self._values.at(feature, rank))

@@ -299,7 +299,7 @@ def _fitted(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> Fitted:
     models = models_of(
         ModelOptions(nice.model, None, nice.decision, nice.min_probability, nice.robust_to),
         manifest["models"],
-        is_accelerated=bool(nice.accelerate),
+        is_accelerated=None if nice._may_have_twin else bool(nice.accelerate),
         schema=parts.schema,
         donors=donors,
         canaries=parts.canaries,

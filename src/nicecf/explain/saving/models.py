@@ -11,7 +11,7 @@ import numpy as np
 
 from nicecf.exceptions import ModelError, NicecfError, OptionError, listed, plain
 from nicecf.explain.fitted import Fitted, Models
-from nicecf.explain.training import Canaries, ModelOptions, find_twin, measured_cost, sample_of
+from nicecf.explain.training import Canaries, ModelOptions, find_twin, measured_cost, sample_of, twin_by_default
 from nicecf.models.classifier import CELLS_PER_CALL, Classifier
 from nicecf.models.decision import Member, Panel, Rule, member_of
 from nicecf.search.donors import DonorSearch
@@ -60,14 +60,14 @@ def models_of(
     options: ModelOptions,
     said: Mapping[str, Any],
     *,
-    is_accelerated: bool,
+    is_accelerated: bool | None,
     schema: Schema,
     donors: DonorSearch,
     canaries: Canaries,
 ) -> Models:
     """Ask the models about some stored rows; ModelError if they are not those that the explainer was saved with.
 
-    ``donors``: with the outputs of the models at ``fit``.
+    ``donors``: with the outputs of the models at ``fit``. ``is_accelerated``: None if there may be a twin.
     """
     models, index, outputs = [options.model, *options.robust_to], donors.index, donors.outputs
     panel = _panel(models, said, options.decision, options.min_probability)
@@ -88,11 +88,13 @@ def models_of(
     _check_decisions(panel, index, outputs)
     _check_canaries(panel, canaries, donors.n_decided)
     cost = measured_cost(panel, schema, canaries, seconds=seconds, calls=1, n_rows=len(asked.values))
-    if not is_accelerated:
-        return Models(panel, cost, canaries, None, cost)
     sample = sample_of(len(asked.values))
+    compared = (models[0], schema, canaries, asked.values[sample], answers[sample])
+    if not is_accelerated:
+        twin, twin_cost = (None, cost) if is_accelerated is False else twin_by_default(*compared, cost)
+        return Models(panel, cost, canaries, twin, twin_cost)
     try:
-        twin, twin_cost = find_twin(models[0], schema, canaries, asked.values[sample], answers[sample])
+        twin, twin_cost = find_twin(*compared)
         return Models(panel, cost, canaries, twin, twin_cost)
     except OptionError as error:
         raise ModelError(

@@ -52,6 +52,7 @@ def _forest(model: Any, estimators: Any) -> TreeEnsemble:
         divisor=len(roots),
         compares_in=np.float32,
         takes_missing=bool(estimators[0]._support_missing_values(np.zeros((1, model.n_features_in_)))),
+        compiled=tuple(one.tree_.apply for one in estimators),
     )
 
 
@@ -83,6 +84,7 @@ def _gradient_boosting(model: Any) -> TreeEnsemble:
         steepness=2.0 if model.loss == "exponential" else 1.0,
         compares_in=np.float32,
         takes_missing=False,
+        compiled=tuple(one.tree_.apply for one in model.estimators_.ravel()),
     )
 
 
