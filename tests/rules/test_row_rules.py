@@ -8,7 +8,7 @@ import best
 import by_rules
 import paper
 from nicecf import Constraints, testing
-from strategies import as_lists, constraints_of, fewer, problems, rules_for
+from strategies import HashError, HashModel, Problem, as_lists, constraints_of, fewer, problems, rules_for
 
 # Each example is many searches.
 FEWER = fewer(0.5)
@@ -199,3 +199,23 @@ def test_the_relaxation_offered_does_work(search, drawn):
         if "search" not in SEARCHES[search]:
             assert again.metrics()["sparsity"][0] == relaxation.n_changes
             assert again.metrics()["proximity"][0] == pytest.approx(relaxation.distance)
+
+
+def test_a_rule_that_is_kept_anyway_is_not_what_is_to_be_relaxed():
+    # Found by many examples: the walk to a donor that the limit rules out ends after one change, which keeps all rules.
+    rows = [["a", "a", "a", 0.0, 0.0, 0.0]] * 7 + [["c", "a", "a", 1.0, 0.0, 0.0], ["c", "a", "b", 0.0, 0.0, 1.0]]
+    p = Problem(
+        rows=rows,
+        labels=["a"] * 9,
+        to_explain=[["c", "c", "b", 1.5, 0.0, -1.0]],
+        is_categorical=[True] * 3 + [False] * 3,
+        classes=["a", "b", "c", "d", "e"],
+        model=HashModel(n_classes=5, seed=3964),
+        error=HashError(seed=0),
+        target=["b"],
+        scale="range",
+        justified=False,
+    )
+    cfs = explained(p, {"immutable": [2, 5], "max_changes": 1}, "proximity")
+    assert "'f2'" not in cfs.reasons[0]
+    assert cfs.relaxations[0].constraints.max_changes == 2

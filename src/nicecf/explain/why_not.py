@@ -19,6 +19,7 @@ from nicecf.rules.parameters import Feature
 from nicecf.rules.parts import Part
 from nicecf.rules.reading import rules_of
 from nicecf.rules.relaxations import Relaxation, relaxables, statements_of
+from nicecf.rules.row_rules import Rules
 from nicecf.search.answers import Answers, Points, nothing_said
 from nicecf.search.question import Question
 from nicecf.support.phrases import Statement, plain_classes
@@ -112,7 +113,9 @@ class _WhyNot:
             most = None if rule.name == "max_changes" else _tried_for_each(part.constraints, question.panel)
             candidates = {}
             with suppress(ModelError):  # a model may refuse rows that break a rule: then there is nothing to offer
-                candidates = dict(self._by_walks(relaxed, most))
+                # What keeps this rule anyway is no reason to relax it.
+                own = part.rules.take(left) if rule.panel is question.panel and part.rules is not None else None
+                candidates = dict(self._by_walks(relaxed, most, own))
             if rule.name == "max_changes" and beyond is not None:
                 for at, candidate in self._by_points(lines, beyond):
                     if at not in candidates or candidate.n_changes < candidates[at].n_changes:
@@ -121,11 +124,16 @@ class _WhyNot:
                 offers[at].append(rule.relaxation(part.constraints.for_row(int(left[at])), candidate))
         return offers
 
-    def _by_walks(self, question: Question, most: int | None) -> Iterator[tuple[int, Candidate]]:
-        """What rows would get by a walk, by their positions in a question with relaxed rules."""
+    def _by_walks(self, question: Question, most: int | None, own: Rules | None) -> Iterator[tuple[int, Candidate]]:
+        """What rows would get by a walk, by their positions in a question with relaxed rules.
+
+        What keeps the rules that they have anyway, ``own``, is left out.
+        """
         donors = self.neighborhood.donors.nearest(question, most=most)
         points = self.neighborhood.walk(question, donors).points
         points = points.take(~self.fitted.is_refused(points.values))
+        if own is not None:
+            points = points.take(~own.are_kept(points.row, points.values, donors.values[points.row]))
         n_changes, distances = self._measured(question.rows[points.row], points.values)
         confidence = question.panel.confidence(points.outputs)
         for at, row in enumerate(points.row.tolist()):
