@@ -133,7 +133,8 @@ class _WhyNot:
         points = self.neighborhood.walk(question, donors).points
         points = points.take(~self.fitted.is_refused(points.values))
         if own is not None:
-            points = points.take(~own.are_kept(points.row, points.values, donors.values[points.row]))
+            as_they_are = self.neighborhood.donors.index.values[donors.place[points.row]]
+            points = points.take(~own.are_kept(points.row, points.values, as_they_are))
         n_changes, distances = self._measured(question.rows[points.row], points.values)
         confidence = question.panel.confidence(points.outputs)
         for at, row in enumerate(points.row.tolist()):
