@@ -546,6 +546,8 @@ def one_column(dtype, values):
     if dtype == "decimal[pyarrow]":
         decimals = [Decimal(str(value)) for value in values]
         return pd.DataFrame({"x0": pd.Series(decimals, dtype=pd.ArrowDtype(pa.decimal128(10, 3)))})
+    if dtype == "halffloat[pyarrow]":  # older pyarrow takes nothing but numpy's own for these
+        values = np.array(values, dtype=np.float16)
     return pd.DataFrame({"x0": pd.Series(values, dtype=dtype)})
 
 

@@ -379,10 +379,15 @@ def test_types_of_json_are_checked_against_those_of_training(tmp_path):
 def test_cells_that_no_table_can_hold_are_named(tmp_path):
     columns = Schema.of(pd.DataFrame({"n": [0.5, 1.0], "code": [1, 2]}), ["code"])[0].columns
     for name in ("n", "code"):
-        line = json.dumps({"n": 1, "code": 1} | {name: 10**400})
-        assert f"line 1: column '{name}' holds a number of 401 digits; write it shorter" in refusal(
-            lambda line=line: like(read_cells(stored(tmp_path, line, "a.jsonl")), columns)
-        )
+        for number in (10**400, -(10**400)):
+            path = stored(tmp_path, json.dumps({"n": 1, "code": 1} | {name: number}), "a.jsonl")
+            for read_it in (read, read_cells):
+                assert f"line 1, holds a number of 401 digits in '{name}'; write it shorter" in refusal(
+                    lambda path=path, read_it=read_it: read_it(path)
+                )
+    largest = int(sys.float_info.max)
+    assert read(stored(tmp_path, json.dumps({"n": largest}), "a.jsonl"))["n"].tolist() == [largest]
+    assert "309 digits" in refusal(lambda: read(stored(tmp_path, json.dumps({"n": largest + 1}), "a.jsonl")))
     frame = pd.DataFrame({"n": [[1.0], [2.0]], "code": [1, 2]})
     frame.to_parquet(tmp_path / "a.parquet")
     assert "row 0: column 'n' holds a ndarray; a cell is a number, text" in refusal(

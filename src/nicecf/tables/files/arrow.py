@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from functools import partial
 from typing import Any, Literal
 
@@ -32,8 +33,8 @@ def read(content: bytes, name: str, kind: str) -> FileTable:
     pa = pyarrow(f"reading {name}")
     what = "Parquet" if kind == "parquet" else "Arrow"
     try:
-        opened, schema = _opened(pa, content, kind)
-        found = extension_in(schema)
+        opened, schemas = _opened(pa, content, kind)
+        found = next((found for schema in schemas if (found := extension_in(schema))), None)
         frame = None if found else _frame(opened, kind)
     except Exception as error:  # of a file that is damaged, or made by hand: whatever can be wrong in it
         raise FileError(
@@ -107,13 +108,16 @@ def _column(pa: Any, cells: pd.Series[Any]) -> Any:
         return pa.array([None if missing else str(cell) for cell, missing in zip(cells, cells.isna(), strict=True)])
 
 
-def _opened(pa: Any, content: bytes, kind: str) -> tuple[Any, Any]:
-    """The file, of which nothing but the schema has been read, and the schema."""
+def _opened(pa: Any, content: bytes, kind: str) -> tuple[Any, list[Any]]:
+    """The file, of which nothing but schemas has been read, and these: its own, and that of the table written to it."""
     if kind == "parquet":
         file = pa.parquet.ParquetFile(pa.BufferReader(content))
-        return file, file.schema_arrow
+        # Older pyarrow forgets the extension types within a map; the schema that the writer left still names them.
+        left = (file.metadata.metadata or {}).get(b"ARROW:schema")
+        written_as = [] if left is None else [pa.ipc.read_schema(pa.py_buffer(base64.b64decode(left)))]
+        return file, [file.schema_arrow, *written_as]
     reader = pa.ipc.open_file(content) if content.startswith(b"ARROW1") else pa.ipc.open_stream(content)
-    return reader, reader.schema
+    return reader, [reader.schema]
 
 
 def _frame(opened: Any, kind: str) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,8 @@ from nicecf.tables.files.separated import decoded
 
 # Python reads half a pair of surrogates, which is not a character: no other program accepts it.
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# No float is larger, and older pandas cannot make a column of whole numbers that are.
+_LARGEST = int(sys.float_info.max)
 _KINDS = {bool: "true or false", int: "a number", float: "a number", str: "text"}
 
 
@@ -58,6 +61,9 @@ def _record(words: str, place: str) -> dict[str, Any]:
     for key, value in record.items():
         if _SURROGATE.search(key) or (isinstance(value, str) and _SURROGATE.search(value)):
             raise FileError(f"{place} holds half a character in {key!r}, by an escape such as \\ud800; write it whole.")
+        if isinstance(value, int) and abs(value) > _LARGEST:
+            digits = len(str(abs(value)))
+            raise FileError(f"{place} holds a number of {digits:,} digits in {key!r}; write it shorter.")
         if isinstance(value, (dict, list)):
             raise FileError(
                 f"{place} holds {'an object' if isinstance(value, dict) else 'a list'} in {key!r}; a cell is a "

@@ -99,8 +99,6 @@ class _Cells:
 
 
 _MOST_DIGITS = 400
-# No float is larger.
-_LARGEST = int(np.finfo(np.float64).max)
 
 
 class _UnfitError(Exception):
@@ -138,8 +136,6 @@ def _as_number(value: Any) -> float | int | None:
         number = float(word)
         # Exact, where the column has large whole numbers for categories.
         value = int(word) if number.is_integer() and word.lstrip("+-").isdigit() else number
-    if isinstance(value, int) and abs(value) > _LARGEST:
-        raise _UnfitError(f"holds a number of {len(str(abs(value))):,} digits; write it shorter")
     if isinstance(value, (Real, Decimal)):
         if not math.isfinite(value):
             raise _UnfitError("holds an infinite value; distances need finite numbers")
