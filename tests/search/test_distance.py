@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from nicecf.search.distance import Heom
+from nicecf.tables.schema import differs
 
 nan = np.nan
 
@@ -49,3 +50,17 @@ def test_a_column_without_any_value_is_compared_by_missingness():
     measure = heom([[nan], [nan]], [False])
     assert distance(measure, [nan], [nan]) == 0
     assert distance(measure, [3], [nan]) == 1
+
+
+@pytest.mark.parametrize("weights", [None, np.array([2.0, 0.5, 3.0, 1.0])])
+def test_few_changes_are_measured_as_all_features_are(weights):
+    random = np.random.default_rng(0)
+    rows = random.integers(0, 4, (40, 4)).astype(float) / 3
+    rows[random.random(rows.shape) < 0.1] = nan
+    rows[:, 3] = 1.0  # never varies
+    measure = Heom.of(rows, np.array([False, True, False, False]), "range", weights)
+    a, b = rows.repeat(len(rows), axis=0), np.tile(rows, (len(rows), 1))
+    b[::7, 3] = 2.0
+    changes, distances = measure.changes_and_distance(a, b)
+    assert np.array_equal(distances, measure.between(a, b))
+    assert np.array_equal(changes, differs(a, b).sum(axis=1))

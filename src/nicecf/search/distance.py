@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from nicecf.exceptions import OptionError
-from nicecf.support.types import Bools, Floats, is_number
-from nicecf.tables.schema import Schema
+from nicecf.support.types import Bools, Floats, Ints, is_number
+from nicecf.tables.schema import Schema, differs
 
 Scale: TypeAlias = Literal["range", "std"]
 
@@ -69,6 +69,19 @@ class Heom:
     def features(self, rows: Floats, others: Floats) -> Floats:
         """The parts of all features in the distance of paired rows: shape (rows, features)."""
         return np.column_stack([self.feature(j, rows[:, j], others[:, j]) for j in range(len(self.scales))])
+
+    def changes_and_distance(self, rows: Floats, others: Floats) -> tuple[Ints, Floats]:
+        """In how many features paired rows differ, and their distance: that of `between`, where most are alike."""
+        changed = differs(rows, others)
+        line, feature = np.nonzero(changed)
+        a, b, scales = rows[line, feature], others[line, feature], self.scales[feature]
+        parts = np.abs(a - b) / np.where(scales > 0, scales, 1.0)
+        parts[(scales == 0) | np.isnan(parts)] = 1.0  # compared by equality, or one of the two is missing
+        if self.weights is not None:
+            parts *= self.weights[feature]
+        # Added up in the order of the features, as there: equal to the last bit.
+        distances: Floats = np.bincount(line, parts, minlength=len(rows)).astype(np.float64)
+        return changed.sum(axis=1), distances
 
     def between(self, rows: Floats, others: Floats) -> Floats:
         """The distance of paired rows."""

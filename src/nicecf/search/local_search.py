@@ -38,6 +38,8 @@ _BELIEVED = (0.7, 1.0, 1.4)
 # Where a donor differs in more features than this, not every number of steps back is tried.
 _ALL_STEPS = 48
 _LEAST = 1e-12
+# Cells that are compared with those of their rows at a time: they stay in the processor's cache.
+_CELLS_AT_ONCE = 2**17
 
 Cost = Callable[[Ints, Floats], Floats]
 
@@ -50,6 +52,8 @@ class Candidates:
     values: Floats
     outputs: Floats
     scores: Floats
+    changes: Ints
+    distances: Floats
     costs: Floats
     is_valid: Bools
 
@@ -132,13 +136,13 @@ class LocalSearch:
     def known(self, line: Ints, values: Floats, outputs: Floats) -> Candidates:
         """Candidates of which the outputs are known."""
         question = self._question
-        changed = differs(self._rows[line], values)
-        changes, distances = changed.sum(axis=1), self._distance.between(self._rows[line], values)
+        changes, distances = self._changes_and_distance(line, values)
         is_valid = question.panel.accepts(outputs, question.wanted[line]) & (changes > 0)
         if self._is_refused is not None and is_valid.any():
             is_valid[is_valid] = ~self._is_refused(values[is_valid])
         scores = question.panel.scores(outputs, question.wanted[line])
-        return Candidates(line, values, outputs, scores, self._costs(changes, distances), is_valid)
+        costs = self._costs(changes, distances)
+        return Candidates(line, values, outputs, scores, changes, distances, costs, is_valid)
 
     def _costs(self, changes: Ints, distances: Floats) -> Floats:
         """What candidates cost; one that changes too many features more than any that does not."""
@@ -147,8 +151,17 @@ class LocalSearch:
         return np.where(excess > 0, 1e12 * excess + np.minimum(costs, 1e11), costs)
 
     def _measured(self, line: Ints, values: Floats) -> Floats:
-        rows = self._rows[line]
-        return self._costs(differs(rows, values).sum(axis=1), self._distance.between(rows, values))
+        return self._costs(*self._changes_and_distance(line, values))
+
+    def _changes_and_distance(self, line: Ints, values: Floats) -> tuple[Ints, Floats]:
+        """Of each candidate, in parts: their rows are not all copied at once."""
+        n_at_once = max(1, _CELLS_AT_ONCE // values.shape[1])
+        parts = [
+            self._distance.changes_and_distance(self._rows[line[at : at + n_at_once]], values[at : at + n_at_once])
+            for at in range(0, max(1, len(line)), n_at_once)
+        ]
+        changes, distances = zip(*parts, strict=True)
+        return np.concatenate(changes), np.concatenate(distances)
 
     def _ask(self, line: Ints, values: Floats) -> Candidates:
         """Ask the model about candidates, and keep those that are valid and not beaten."""
@@ -176,10 +189,8 @@ class LocalSearch:
 
     def _front(self, valid: Candidates) -> Candidates:
         """Those that nothing beats in changes and distance, by line and changes; one of several equal ones."""
-        rows = self._rows[valid.line]
-        changes, distances = differs(rows, valid.values).sum(axis=1), self._distance.between(rows, valid.values)
-        order = np.lexsort((distances, changes, valid.line))
-        line, changes, distances = valid.line[order], changes[order], distances[order]
+        order = np.lexsort((valid.distances, valid.changes, valid.line))
+        line, changes, distances = valid.line[order], valid.changes[order], valid.distances[order]
         np.minimum.at(self._nearest, (line, changes), distances)
         np.minimum.accumulate(self._nearest, axis=1, out=self._nearest)
         is_first = np.concatenate([[True], (line[1:] != line[:-1]) | (changes[1:] != changes[:-1])])
@@ -313,7 +324,7 @@ class LocalSearch:
         costs = self._measured(singles.of, values)
         paying = _first_places(singles.of, gains / np.maximum(costs, _LEAST), len(self._rows), 4 * _PAYING)
         # Alone they are not enough, or among the candidates: with another change, they cost no less than this.
-        parts = self._distance.between(self._rows[singles.of], values)
+        _, parts = self._changes_and_distance(singles.of, values)
         with_another = self._costs(np.full(len(parts), 2), parts)
         active = np.arange(len(centers))
         # Ends: after so many rounds.

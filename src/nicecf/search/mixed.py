@@ -137,8 +137,7 @@ class Mixed:
     ) -> None:
         """The best of what was found for each row; or, where it changes too many features, that there is something."""
         found = search.found
-        changed = differs(question.rows[found.line], found.values)
-        changes = changed.sum(axis=1)
+        changes = found.changes
         order = np.lexsort((changes, found.costs, found.line))
         _, first = np.unique(found.line[order], return_index=True)
         best = order[first]
