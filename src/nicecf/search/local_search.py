@@ -126,12 +126,17 @@ class LocalSearch:
         moves = self._first_values()
         # A change that costs more than all of what is known is of no use, whatever comes with it.
         moves = moves.take(self._measured(moves.of, self._applied(self._rows, moves)) < self._lowest[moves.of])
-        singles = self._ask(moves.of, self._applied(self._rows, moves))
+        back = self._back_to_row(donors.values, donors.line)
+        singles, shorter = self._ask_both(
+            (moves.of, self._applied(self._rows, moves)),
+            (donors.line[back.of], self._put_back(donors.values, donors.line, back)),
+        )
         gains = singles.scores - self._scores[moves.of]
         moves, gains = moves.take(gains > 0), gains[gains > 0]
-        ways = self._ask_some(*self._ways(moves, gains))
-        centers = self._centers(joined([start, singles, ways, self._pruned(donors)]))
-        self._improve(centers, moves, gains)
+        of, values = self._steps_back(donors, back, shorter)
+        ways, much_shorter = self._ask_both(self._better(*self._ways(moves, gains)), (donors.line[of], values))
+        pruned = _best_of_each(donors, np.concatenate([back.of, of]), joined([shorter, much_shorter]))
+        self._improve(self._centers(joined([start, singles, ways, pruned])), moves, gains)
 
     def known(self, line: Ints, values: Floats, outputs: Floats) -> Candidates:
         """Candidates of which the outputs are known."""
@@ -170,14 +175,20 @@ class LocalSearch:
         self.keep(asked)
         return asked
 
-    def _ask_some(self, line: Ints, values: Floats) -> Candidates:
-        """The same for those that would be better than what is known, each once."""
-        if len(line):
-            is_better = self._measured(line, values) < self._lowest[line] - _LEAST
-            line, values = line[is_better], values[is_better]
-            once = _distinct(line, values)
-            line, values = line[once], values[once]
-        return self._ask(line, values)
+    def _ask_both(self, some: tuple[Ints, Floats], others: tuple[Ints, Floats]) -> tuple[Candidates, Candidates]:
+        """The same for two kinds of candidates, in one call."""
+        asked = self._ask(np.concatenate([some[0], others[0]]), np.concatenate([some[1], others[1]]))
+        at = np.arange(len(asked))
+        return asked.take(at < len(some[0])), asked.take(at >= len(some[0]))
+
+    def _better(self, line: Ints, values: Floats) -> tuple[Ints, Floats]:
+        """Candidates that would be better than what is known, each once."""
+        if not len(line):
+            return line, values
+        is_better = self._measured(line, values) < self._lowest[line] - _LEAST
+        line, values = line[is_better], values[is_better]
+        once = _distinct(line, values)
+        return line[once], values[once]
 
     def keep(self, candidates: Candidates) -> None:
         """Keep those that are valid and that nothing beats."""
@@ -271,29 +282,24 @@ class LocalSearch:
 
     # --- from donors: features put back ------------------------------------------------------------------------------
 
-    def _pruned(self, donors: Candidates) -> Candidates:
-        """Donors with as many features put back to the row's own as the model allows, twice over."""
-        best = donors
-        for _ in range(2):
-            moves = self._back_to_row(best.values, best.line)
-            asked = self._ask(best.line[moves.of], self._put_back(best.values, best.line, moves))
-            lost = best.scores[moves.of] - asked.scores
-            saved = best.costs[moves.of] - asked.costs
-            worth = np.where(lost <= 0, 1e9 + saved, saved / np.maximum(lost, _LEAST))
-            order, n_each = np.lexsort((-worth, moves.of)), np.bincount(moves.of, minlength=len(best))
-            feature, first = moves.feature[order], np.cumsum(n_each) - n_each
-            of, values, current = [moves.of], [asked.values], best.values.copy()
-            for step in range(int(n_each.max(initial=0)) - 1):
-                here = np.flatnonzero(n_each > step + 1)
-                back = Moves(here, feature[first[here] + step], np.empty(len(here)))
-                current[here] = self._put_back(current, best.line, back)
-                is_tried = (n_each[here] <= _ALL_STEPS) | _is_round(step + 2) | _is_round(n_each[here] - step - 1)
-                of.append(here[is_tried])
-                values.append(current[here[is_tried]])
-            more = self._ask(best.line[np.concatenate(of[1:])], np.concatenate(values[1:])) if of[1:] else asked
-            both = joined([asked, more]) if of[1:] else asked
-            best = _best_of_each(best, np.concatenate(of), both)
-        return best.take(best.is_valid)
+    def _steps_back(self, donors: Candidates, back: Moves, asked: Candidates) -> tuple[Ints, Floats]:
+        """Donors with more and more features put back, those first that cost little score; and which donor each is.
+
+        ``asked``: what the model says if one of them is put back.
+        """
+        lost, saved = donors.scores[back.of] - asked.scores, donors.costs[back.of] - asked.costs
+        worth = np.where(lost <= 0, 1e9 + saved, saved / np.maximum(lost, _LEAST))
+        order, n_each = np.lexsort((-worth, back.of)), np.bincount(back.of, minlength=len(donors))
+        feature, first = back.feature[order], np.cumsum(n_each) - n_each
+        of, values, current = [back.of[:0]], [donors.values[:0]], donors.values.copy()
+        for step in range(int(n_each.max(initial=0)) - 1):
+            here = np.flatnonzero(n_each > step + 1)
+            moves = Moves(here, feature[first[here] + step], np.empty(len(here)))
+            current[here] = self._put_back(current, donors.line, moves)
+            is_tried = (n_each[here] <= _ALL_STEPS) | _is_round(step + 2) | _is_round(n_each[here] - step - 1)
+            of.append(here[is_tried])
+            values.append(current[here[is_tried]])
+        return np.concatenate(of), np.concatenate(values)
 
     def _back_to_row(self, values: Floats, line: Ints) -> Moves:
         """One move for each feature that differs from the row, or group of them: back to the row's own."""
