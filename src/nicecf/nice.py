@@ -58,9 +58,9 @@ class NICE(Explainer):
         ``"greedy"``: the paper's search, one walk to one donor. ``"thorough"``: the best counterfactual from the values
         of many training rows, at the cost of hundreds to thousands of model rows per row; never worse than the paper's.
     neighbors
-        How many of the nearest donors the thorough search considers. None means up to 8 where donors are mixed; with one
-        donor 100, and in addition single changes towards all donors; with one donor, under rules and with
-        ``share_donor=False``, at least 100. The greedy search walks to one.
+        How many of the nearest donors the thorough search considers. None means up to 8 if donors are mixed, else 100
+        and in addition single changes towards all donors. (With one donor, under rules and with ``share_donor=False``,
+        it is at least 100.) The greedy search walks to one.
     mix_donors
         Whether a counterfactual of the thorough search, for ``"sparsity"`` and ``"proximity"``, may hold values of
         several training rows: on average nearer, with fewer changes, and faster to find. If not, all its new values are
