@@ -155,14 +155,20 @@ def see_objective():
     assert_same(greedy.explain(rows), by_hand.explain(rows))
 
     # The thorough search makes the cost small: nothing that it knows of is better, and nothing that is greedy.
-    thorough = NICE(model, optimize="effort", search="thorough").fit(X, y)
-    best = thorough.explain(rows)
-    assert (cost(best) <= cost(greedy.explain(rows)) + 1e-12).all()
-    least = cost(best.pareto()).groupby(best.pareto().rows).min()
-    assert np.allclose(cost(best).astype(float), least.astype(float))  # older pandas hands numpy objects otherwise
-    for other in ("sparsity", "proximity"):  # neither of which is the same
-        assert (cost(thorough.explain(X)) < cost(thorough.with_search(optimize=other).explain(X)) - 1e-9).any()
-    assert cost(thorough.explain(rows, n_counterfactuals=2)).notna().all()
+    # With values of several donors, and of one.
+    one_donor, thorough = (
+        NICE(model, optimize="effort", search="thorough", mix_donors=mix).fit(X, y) for mix in (False, True)
+    )
+    for nice in (one_donor, thorough):
+        best = nice.explain(rows)
+        assert (cost(best) <= cost(greedy.explain(rows)) + 1e-12).all()
+        least = cost(best.pareto()).groupby(best.pareto().rows).min()
+        assert np.allclose(cost(best).astype(float), least.astype(float))  # older pandas hands numpy objects otherwise
+        for other in ("sparsity", "proximity"):  # neither of which is the same
+            assert (cost(nice.explain(X)) < cost(nice.with_search(optimize=other).explain(X)) - 1e-9).any()
+        assert cost(nice.explain(rows, n_counterfactuals=2)).notna().all()
+    assert (cost(thorough.explain(X)) < cost(one_donor.explain(X)) - 1e-9).any()
+    assert (thorough.explain(X).donors.isna() & thorough.explain(X).found).any()
 
     # Under rules, with every search that comes after the first, and with a guard.
     rules = Constraints(immutable=["home"], increasing=["age"], max_changes=2)

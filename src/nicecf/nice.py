@@ -55,15 +55,16 @@ class NICE(Explainer):
         paper's NICE(spars) in changes, distance and plausibility at once. Or, for the greedy search, your own reward: a
         function of a :class:`nicecf.search.objectives.Round` that returns one number per hybrid.
     search
-        ``"greedy"``: the paper's search, one walk to one donor. ``"thorough"``: the best hybrid of many donors, at the
-        cost of hundreds to thousands of model rows per row; never worse than the paper's.
+        ``"greedy"``: the paper's search, one walk to one donor. ``"thorough"``: the best counterfactual from the values
+        of many training rows, at the cost of hundreds to thousands of model rows per row; never worse than the paper's.
     neighbors
-        How many of the nearest donors the thorough search considers. None means 100, and in addition single changes
-        towards all donors; under rules and with ``share_donor=False`` at least 100. The greedy search walks to one.
+        How many of the nearest donors the thorough search considers. None means up to 8 if donors are mixed, else 100
+        and in addition single changes towards all donors. (With one donor, under rules and with ``share_donor=False``,
+        it is at least 100.) The greedy search walks to one.
     mix_donors
         Whether a counterfactual of the thorough search, for ``"sparsity"`` and ``"proximity"``, may hold values of
-        several training rows: nearer, with fewer changes, and faster to find. If not, all its values are those of one
-        donor. ``"plausibility"`` and ``"balanced"`` always take one.
+        several training rows: on average nearer, with fewer changes, and faster to find. If not, all its new values are
+        those of one donor. ``"plausibility"`` and ``"balanced"`` always take one donor.
     distance
         ``"heom"``: the paper's distance.
     scale
@@ -76,7 +77,7 @@ class NICE(Explainer):
         classes itself.
     plausibility
         A function rows -> error, where lower is better. It replaces the autoencoder that ``fit`` trains for
-        ``optimize="plausibility"`` or ``search="thorough"``.
+        ``optimize="plausibility"`` or ``"balanced"``.
     categorical_features
         ``"auto"``: the text, category and bool columns of a frame, no column of an array. Or names, positions or a
         mask.
@@ -99,7 +100,7 @@ class NICE(Explainer):
     share_donor
         Whether a counterfactual may equal a training row: a real person's data. If not, one more feature keeps the
         row's own value if the decision allows it, or another donor is used; if nothing helps, there is no
-        counterfactual, and the reason says so. The ``donors`` of the result are then missing.
+        counterfactual, and the reason says so. The donors are then missing, in ``donors`` and in ``changes()``.
     min_count
         Only values that at least this many training rows share are used: 5 discloses no value of fewer than five
         people. (In a column of measurements without repeated values none is left: round it first.)
@@ -108,9 +109,10 @@ class NICE(Explainer):
     accelerate
         True: search with a faster twin of the model (trees of scikit-learn, XGBoost, LightGBM or CatBoost, alone or
         after one preprocessing step) that gives the same digits, and ask the model itself once, about what is returned;
-        if it disagrees, the search is repeated with the model. None: the thorough search does so where the model can be
-        read. ``"unconfirmed"`` skips that call, which takes most of the time for single rows. In
-        both cases ``fit`` compares the twin with the model on training rows.
+        if it disagrees, the search is repeated with the model. ``"unconfirmed"`` skips that call, which takes most of
+        the time for single rows. None: as True for the thorough search, if the model's trees can be read and reading
+        them is not much slower; else, and for the greedy search, as False. ``fit`` always compares the twin with the
+        model on training rows.
 
     Examples
     --------
@@ -236,7 +238,7 @@ class NICE(Explainer):
     def save(self, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the fitted explainer to a file, in one step: a zip of JSON, an Arrow table and numpy arrays.
 
-        The file contains training rows (the donors) and the model's outputs for them: protect it like your training
+        The file contains all training rows, and the model's outputs for the donors: protect it like your training
         data. It contains no model and no function, and loading it runs no code. Needs pyarrow (``nicecf[files]``).
         ``notes``: JSON values to store in the file (:func:`nicecf.explain.saving.notes`), such as where the model is.
         """

@@ -373,7 +373,7 @@ class TestFit:
         code, _, err = run(
             *FIT, *OWN, "--optimize", "proximity", "--decision", "denied=0.3", "--min-probability", "0.35",
             "--no-justified", "--min-count", "2", "--no-share-donor", "--categorical", "education,region,employment,housing,is_customer,purpose,has_guarantor,channel,dependents",
-            "--classes", "approved,denied", "--seed", "7",
+            "--classes", "approved,denied", "--seed", "7", "--search", "thorough", "--one-donor",
         )  # fmt: skip
         assert (code, err) == (0, "")
         from nicecf.models.files import load
@@ -388,6 +388,8 @@ class TestFit:
             "min_count": 2,
             "share_donor": False,
             "random_state": 7,
+            "search": "thorough",
+            "mix_donors": False,
         }
         assert {name: options[name] for name in expected} == expected
         assert nice._fitted.schema.is_categorical.sum() == 9

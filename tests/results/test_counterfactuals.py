@@ -249,3 +249,21 @@ def test_the_fingerprint_of_a_model_does_not_depend_on_options():
 def test_a_deep_copy_still_knows_its_explainer(cfs):
     assert copy.deepcopy(cfs).batch.provenance.maker is cfs.batch.provenance.maker
     assert pickle.loads(pickle.dumps(cfs)).batch.provenance.maker is None
+
+
+@pytest.mark.parametrize("n_counterfactuals", [1, 3])
+@pytest.mark.parametrize("has_measure", [True, False], ids=["plausibility", "none"])
+def test_nothing_in_the_pareto_set_of_a_row_beats_another_member(n_counterfactuals, has_measure):
+    measure = {"plausibility": lambda X: 60.0 - X["age"].to_numpy(dtype=float)} if has_measure else {}
+    nice = NICE(Scorecard(), search="thorough", **measure).fit(X, Y)
+    front = nice.explain(X.iloc[:40], n_counterfactuals=n_counterfactuals).pareto()
+    measures = front.metrics()[["sparsity", "proximity", "plausibility"]].to_numpy(dtype=float)
+    assert np.isnan(measures[:, 2]).all() == (not has_measure)
+    sizes = []
+    for row in np.unique(front.rows[front.found]):
+        mine = np.nan_to_num(measures[front.rows == row])
+        sizes.append(len(mine))
+        is_beaten = (mine[:, None] >= mine[None]).all(axis=2) & ~np.eye(len(mine), dtype=bool)
+        assert not is_beaten.any()
+        assert (np.diff(mine[:, 0]) >= 0).all()
+    assert max(sizes) > 1

@@ -35,7 +35,8 @@ class Counterfactuals:
     ``found``: whether there is one. ``reasons``: why not, in words; None where found. ``relaxations``: which rule to
     relax then, a :class:`nicecf.Relaxation`, where that alone would help. ``notes``: where less was done
     than asked for, in words; else None. ``donors``: the position of the donor in the training data; missing where none
-    was needed or found. ``rows``: the position of the row that each belongs to; with ``n_counterfactuals`` above 1,
+    was needed or found, where no single donor holds all the new values (:meth:`changes` has one for each), and with
+    ``share_donor=False``. ``rows``: the position of the row that each belongs to; with ``n_counterfactuals`` above 1,
     and in :meth:`pareto`, a row may have several. ``model_calls`` and ``model_rows``: what the ``explain`` call asked
     of the model.
 
@@ -192,9 +193,9 @@ class Counterfactuals:
         """One line per row: sparsity, proximity, plausibility, probability, rounds; missing where none was found.
 
         sparsity: number of changes. proximity: distance from the row. plausibility: error of the counterfactual (lower
-        is better), missing unless the explainer has a measure of it (``optimize="plausibility"``,
-        ``search="thorough"`` or ``plausibility=``). probability: that of the decision on the counterfactual. rounds:
-        steps of the walk.
+        is better), missing unless the explainer was fitted with a measure of it (``optimize="plausibility"`` or
+        ``"balanced"``, or ``plausibility=``). probability: that of the decision on the counterfactual. rounds: steps of
+        the walk.
 
         With ``reference``, a :class:`nicecf.metrics.Reference` of the training data, also the measures of the paper's
         experiments: ``l1_range``, ``l1_std``, ``l2_range``, ``l2_std``, ``ae_error``, ``im1`` and ``im2`` (where it
@@ -251,11 +252,14 @@ class Counterfactuals:
         return records_of(self.batch)
 
     def pareto(self) -> Counterfactuals:
-        """All counterfactuals of each row that nothing beats in changes, distance and plausibility together.
+        """All counterfactuals of each row that nothing beats in changes and distance, and in plausibility if compared.
 
-        Of the valid hybrids that ``search="thorough"`` looked at (more of them for ``n_counterfactuals`` above 1);
-        ordered by row, fewest changes first. Of several that are equal in all three, one. Its :attr:`rows` tells whose
-        each is, by the positions of ``explain``. All changes of one are made in one step.
+        Plausibility is compared if the explainer was fitted with ``optimize="plausibility"`` or ``"balanced"``, or with
+        ``plausibility=``; after ``with_search(optimize="sparsity")`` or ``"proximity"``, only if it was given as
+        ``plausibility=``, or with ``mix_donors=False``. Of the valid counterfactuals that ``search="thorough"`` looked
+        at (more of them for ``n_counterfactuals`` above 1); ordered by row, fewest changes first. Of several that are
+        equal in all measures, one. Its :attr:`rows` tells whose each is, by the positions of ``explain``. All changes
+        of one are made in one step.
         """
         if self.batch.front is None:
             raise OptionError(

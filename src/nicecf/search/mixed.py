@@ -74,13 +74,13 @@ class Mixed:
             is_cut = not self._run(search, some, donors.take(lines), places, first)
             self._choose(search, some, lines, places, chosen, is_cut=is_cut)
             question.report(int(lines[-1]) + 1)
-        points, notes = by_row(chosen.best), chosen.notes
+        points, notes, front = by_row(chosen.best), chosen.notes, by_row(chosen.fronts)
         if others is not None:
             points, notes = _with_others(question, points, others, notes)
+            front = front if others.front is None else self._front(question, by_row([front, others.front]))
         ends = Donors(points.donor, points.values, points.outputs)
         some = replace(question.take(points.row), report=tell_nobody)
         walks = walk_greedily(some, ends, reward=objectives.sparsity, distance=self.distance, to_the_end=True)
-        front = by_row([*chosen.fronts, *([] if others is None or others.front is None else [others.front])])
         return Answers(points, walks, notes, nothing_said(len(question)), front, by_row(chosen.beyond))
 
     def _cost(self, changes: Ints, distances: Floats) -> Floats:
@@ -88,6 +88,21 @@ class Mixed:
         costs: Floats = np.asarray(cost(changes, distances, np.zeros(len(changes))), dtype=np.float64)
         # Of those with as many changes, the nearest.
         return costs + distances / (1.0 + distances) if self.objective == "sparsity" else costs
+
+    def _front(self, question: Question, points: Points) -> Points:
+        """Of what two searches found, what nothing beats, by row, then changes; one of several equal ones."""
+        rows, errors = question.rows[points.row], np.zeros(len(points.row))
+        if self.has_errors and question.error is not None and len(errors):
+            errors = question.error(points.values)
+        changes, distances = differs(rows, points.values).sum(axis=1), self.distance.between(rows, points.values)
+        order = np.lexsort((errors, distances, changes, points.row))
+        line, measures = points.row[order], np.column_stack([changes, distances, errors])[order]
+        kept = []
+        for own in np.split(np.arange(len(order)), np.flatnonzero(np.diff(line)) + 1):
+            # In this order nothing is beaten by what comes after it.
+            is_beaten = np.tril((measures[own][:, None] >= measures[own][None]).all(axis=2), k=-1).any(axis=1)
+            kept.append(own[~is_beaten])
+        return points.take(order[np.concatenate(kept)])
 
     def _near(self, question: Question, donors: Donors) -> Ints:
         """The places of the nearest donors of each row, -1 where there are no more; its own comes first."""
