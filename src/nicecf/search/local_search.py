@@ -23,6 +23,8 @@ from nicecf.tables.schema import differs
 _OFFSETS = np.unique(np.round(1.5 ** np.arange(45)).astype(np.intp)) - 1
 # Single changes that are asked about for one row; wide tables get fewer values of each feature.
 _SINGLE_CHANGES = 4096
+# Gaps between the values that were tried that are looked into.
+_PEAKS = 16
 # Steps of the ways from the row by the best single changes.
 _WAY = 32
 # Candidates of a row that are improved: in the beginning, and after each round.
@@ -132,11 +134,13 @@ class LocalSearch:
             (donors.line[back.of], self._put_back(donors.values, donors.line, back)),
         )
         gains = singles.scores - self._scores[moves.of]
-        moves, gains = moves.take(gains > 0), gains[gains > 0]
+        tried, gains = moves.take(gains > 0), gains[gains > 0]
         of, values = self._steps_back(donors, back, shorter)
-        ways, much_shorter = self._ask_both(self._better(*self._ways(moves, gains)), (donors.line[of], values))
+        ways, between = self._ways(tried, gains), self._between(moves, singles)
+        both = np.concatenate([ways[0], between.of]), np.concatenate([ways[1], self._applied(self._rows, between)])
+        more, much_shorter = self._ask_both(self._better(*both), (donors.line[of], values))
         pruned = _best_of_each(donors, np.concatenate([back.of, of]), joined([shorter, much_shorter]))
-        self._improve(self._centers(joined([start, singles, ways, pruned])), moves, gains)
+        self._improve(self._centers(joined([start, singles, more, pruned])), tried, gains)
 
     def known(self, line: Ints, values: Floats, outputs: Floats) -> Candidates:
         """Candidates of which the outputs are known."""
@@ -245,6 +249,38 @@ class LocalSearch:
         is_one[:, 1:] &= ranks[:, 1:] != ranks[:, :-1]
         line, at = np.nonzero(is_one)
         return line, values[ranks[line, at]]
+
+    def _between(self, moves: Moves, asked: Candidates) -> Moves:
+        """Values between those of an ordered feature that were tried, on both sides of the best ones.
+
+        The score of many trees has peaks that the first values miss.
+        """
+        ordered = np.flatnonzero(self._values.is_ordered[moves.feature] & ~np.isnan(moves.value))
+        ordered = ordered[np.lexsort((moves.value[ordered], moves.feature[ordered], moves.of[ordered]))]
+        of, feature = moves.of[ordered], moves.feature[ordered]
+        rank = self._values.ranks(feature, moves.value[ordered])
+        is_next = np.concatenate([(of[1:] == of[:-1]) & (feature[1:] == feature[:-1]), [False]])[: len(of)]
+        gap = np.where(is_next, np.append(rank[1:], 0)[: len(rank)] - rank, 0)
+        score = asked.scores[ordered]
+        worth = np.maximum(score, np.append(score[1:], 0)[: len(score)])
+        open_ = np.flatnonzero(gap > 1)
+        places = _first_places(of[open_], worth[open_], len(self._rows), _PEAKS)
+        chosen = open_[places[places >= 0]]
+        shares = np.array([0.25, 0.5, 0.75])
+        new = np.unique(
+            np.column_stack(
+                [
+                    np.repeat(of[chosen], len(shares)),
+                    np.repeat(feature[chosen], len(shares)),
+                    (
+                        np.repeat(rank[chosen], len(shares))
+                        + np.repeat(gap[chosen], len(shares)) * np.tile(shares, len(chosen))
+                    ),
+                ]
+            ).astype(np.intp),
+            axis=0,
+        )
+        return self._allowed(self._rows, Moves(new[:, 0], new[:, 1], self._values.at(new[:, 1], new[:, 2])))
 
     def _allowed(self, base: Floats, moves: Moves) -> Moves:
         """Moves that change something and that the rows may make; ``of`` are lines."""
