@@ -32,6 +32,8 @@ _CENTERS, _KEPT = 8, (6, 4, 3, 2, 2, 1)
 _ROUNDS = 8
 # Of the gap back to the row: what is tried. Besides, the next ranks.
 _BACK, _NEXT_RANKS, _FURTHER = (1.0, 0.75, 0.5, 0.25, 0.125), (1, 2), (1, 4)
+# Features of a candidate that are pulled back one by one, the farthest first; all are tried at the row's own value.
+_PULLED_BACK = 32
 # Changes that pay for others: tried in the first round (more later), and combined with steps back.
 _PAYING, _COMBINED = 16, 8
 _STEPS_BACK = 24
@@ -424,6 +426,10 @@ class LocalSearch:
         is_between = self._values.is_ordered[back.feature] & ~self._in_group[back.feature]
         current, own = centers.values[back.of, back.feature], back.value
         is_between &= ~np.isnan(current) & ~np.isnan(own)
+        # Of very many changes, those that count most.
+        far = np.where(is_between, np.abs(current - own) / np.maximum(self._distance.scales[back.feature], _LEAST), 0)
+        most = _first_places(back.of, np.nan_to_num(far), len(centers), _PULLED_BACK)
+        is_between &= np.isin(np.arange(len(back.of)), most)
         of, feature = back.of[is_between], back.feature[is_between]
         current, own = current[is_between], own[is_between]
         here = self._values.ranks(feature, current)
