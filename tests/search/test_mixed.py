@@ -5,6 +5,7 @@ import pytest
 
 from clock import Clock, set_clock
 from nicecf import NICE, Constraints
+from nicecf.search.local_search import LocalSearch
 from strategies import HashModel
 
 WEIGHTS = np.array([0.9, -0.6, 0.4, 1.2])
@@ -89,6 +90,19 @@ def test_no_training_row_is_in_the_front_for_want_of_time(calls, monkeypatch):
     cfs = nice.explain(X[2:3], n_counterfactuals=2, time_budget=calls + 0.5)
     front = cfs.pareto()
     assert not any((row == X).all(axis=1).any() for row in front[front.found].to_numpy())
+
+
+def test_no_search_is_begun_when_time_is_up(monkeypatch):
+    def never(*_):
+        raise AssertionError("a search was begun")
+
+    clock = Clock(linear)
+    set_clock(monkeypatch, clock)
+    X = normal(60, 4)
+    nice = NICE(clock, search="thorough", classes=[0, 1]).fit(X, linear(X).argmax(axis=1))
+    monkeypatch.setattr(LocalSearch, "run", never)
+    cfs = nice.explain(X[:20], time_budget=0.5)
+    assert cfs.found.all()
 
 
 @pytest.mark.parametrize("optimize", ["sparsity", "proximity"])

@@ -122,6 +122,8 @@ class Mixed:
             others = self._where_walks_fail(question, donors, start[0])
         start.append(search.known(others.row, others.values, others.outputs))
         try:
+            if question.score.is_out_of_time():  # before a wide table is prepared for nothing
+                raise OutOfTime
             search.run(joined_candidates(start), self._to_prune(search, question, places))
         except OutOfTime:
             search.keep(joined_candidates(start))
