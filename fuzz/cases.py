@@ -144,6 +144,7 @@ def _check_front(outcome: Outcome, facts: Facts, cfs: Any) -> None:
 _OF_FRONTS = (
     "the_model_decides_for_the_target",
     "cells_are_the_rows_own_or_the_donors",
+    "told_donors_hold_the_new_values",
     "unchanged_objects_are_the_rows_own",
     "changes_say_what_differs",
     "rules_are_kept",

@@ -268,7 +268,10 @@ def _cell(cells: Any, at: int) -> Any:
 
 
 def cells_are_the_rows_own_or_the_donors(facts: Facts, answer: Answer) -> list[str]:
-    """What is unchanged is the row's own, bit by bit; what is changed is a training row's, all of one of them."""
+    """What is unchanged is the row's own, bit by bit; what is changed is a training row's, all of one of them.
+
+    Where donors are mixed, each changed cell is that of some training row; `rules_are_kept` looks at groups.
+    """
     if not answer.found.any():
         return []
     after, before = facts.tables.reader.encode(answer.table), facts.rows[answer.found_rows]
@@ -303,11 +306,47 @@ def _where_from(facts: Facts, after: np.ndarray, changed: np.ndarray, donor: int
     if donor is not None:
         if not identical(facts.train[donor, changed], after[changed]).all():
             return f"features {changed.tolist()} are not all those of the donor {donor}"
+    elif facts.settings.mixes_donors:
+        return None
     elif facts.settings.options.get("share_donor", True):
         return "it has changes, but no donor is told"
     elif not identical(facts.train[:, changed], after[changed]).all(axis=1).any():
         return f"features {changed.tolist()} are not all those of one training row"
     return None
+
+
+def told_donors_hold_the_new_values(facts: Facts, answer: Answer) -> list[str]:
+    """changes() names, for each new value, a training row that holds it: the donor's position, if there is one donor.
+
+    One row is named for all of a group, and none at all under share_donor=False.
+    """
+    if not facts.settings.is_nice or not answer.found.any():
+        return []
+    after = facts.tables.reader.encode(answer.table)
+    features = [facts.tables.names.index(name) for name in answer.changes["feature"]]
+    told = [None if is_missing(one) else int(one) for one in answer.changes["donor"]]
+    if not facts.settings.options.get("share_donor", True):
+        return [] if set(told) <= {None} else ["changes() tells a donor under share_donor=False"]
+    donors = [donor for donor, found in zip(answer.donors, answer.found, strict=True) if found]
+    n_changes = (~same(after, facts.rows[answer.found_rows])).sum(axis=1)
+    ends = np.cumsum(n_changes)
+    wrong = []
+    for position, (row, donor) in enumerate(zip(answer.found_rows, donors, strict=True)):
+        lines = range(ends[position] - n_changes[position], ends[position])
+        named = {features[line]: told[line] for line in lines}
+        for j, one in named.items():
+            value = after[position, j]
+            if one is None:
+                wrong.append(f"row {row}: changes() names no training row for feature {j}, {value!r}")
+            elif donor is not None and one != donor:
+                wrong.append(f"row {row}: changes() names {one} for feature {j}, but the donor is {donor}")
+            elif not identical(facts.train[one, j], value):
+                wrong.append(f"row {row}: feature {j} became {value!r}, which training row {one} does not hold")
+        for group in facts.ruled(int(row)).groups:
+            holders = {named[j] for j in group if j in named}
+            if len(holders) > 1:
+                wrong.append(f"row {row}: changes() names {sorted(holders, key=str)} for the group {sorted(group)}")
+    return wrong
 
 
 def unchanged_objects_are_the_rows_own(facts: Facts, answer: Answer) -> list[str]:
@@ -529,6 +568,7 @@ OF_ANSWERS: dict[str, Callable[[Facts, Answer], list[str]]] = {
         a_row_alone_is_decided_alike,
         found_rows_are_the_same_in_the_whole_table,
         cells_are_the_rows_own_or_the_donors,
+        told_donors_hold_the_new_values,
         unchanged_objects_are_the_rows_own,
         dtypes_are_the_rows_own,
         changes_say_what_differs,

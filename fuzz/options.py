@@ -13,6 +13,7 @@ from fuzz.models import CellEstimator, CellModel, HashCells, LinearCells, Model
 from fuzz.oracle import Panel, Rules
 from fuzz.tables import Column, Random, Tables, n_rows
 
+THOROUGH = 0.3  # how many of the cases, but for plain ones and baselines
 BASELINES = ("WIT", "CBR", "SEDC", "GeCo", "GrowingSpheres", "CFproto", "DiCE")
 
 
@@ -42,6 +43,12 @@ class Settings:
     def search(self) -> str:
         """Greedy or thorough."""
         return self.options.get("search", "greedy")
+
+    @property
+    def mixes_donors(self) -> bool:
+        """Whether a counterfactual may hold values of several training rows."""
+        is_compared = self.search == "thorough" and self.options["optimize"] in ("sparsity", "proximity")
+        return self.is_nice and is_compared and self.options.get("mix_donors", True)
 
     def rules_of(self, line: int) -> list[Rules]:
         """All rules of one row."""
@@ -132,10 +139,15 @@ def _draw_baseline(random: Random, tables: Tables, baseline: str, settings: Sett
 
 def _draw_search(random: Random, tables: Tables, settings: Settings, plain: bool) -> None:
     options = settings.options
-    thorough = not plain and random.random() < 0.3
+    thorough = not plain and random.random() < THOROUGH
     if thorough:
         options["search"] = "thorough"
-        options["optimize"] = str(random.choice(["sparsity", "proximity", "plausibility", "balanced"]))
+        options["optimize"] = str(
+            random.choice(["sparsity", "proximity", "plausibility", "balanced"], p=[0.35, 0.35, 0.15, 0.15])
+        )
+        if random.random() < 0.5:
+            options["mix_donors"] = bool(random.random() < 0.4)
+        settings.names.append(f"donors: {'mixed' if settings.mixes_donors else 'one'}")
         if random.random() < 0.4:
             options["neighbors"] = int(random.choice([1, 2, 5, 30]))
             settings.names.append("neighbors")
@@ -153,8 +165,8 @@ def _draw_search(random: Random, tables: Tables, settings: Settings, plain: bool
     name = options["optimize"] if isinstance(options["optimize"], str) else "own reward"
     settings.names.append(f"optimize: {name}")
     # Training an autoencoder takes most of a case: a cheap measure most of the time.
-    needs_error = thorough or options["optimize"] == "plausibility"
-    if (needs_error and random.random() < 0.93) or random.random() < 0.05:
+    needs_error = options["optimize"] in ("plausibility", "balanced")
+    if random.random() < (0.93 if needs_error else 0.3 if thorough else 0.05):
         hidden = CellModel(tables.reader, HashCells(2, int(random.integers(1, 2**31)), False))
         options["plausibility"] = CellError(hidden)
         settings.names.append("plausibility function")
@@ -215,7 +227,8 @@ def _another(random: Random, tables: Tables, model: Model) -> Model:
 
 
 def _weights(random: Random, tables: Tables) -> Any:
-    numbers = [float(random.choice([0.5, 1.0, 3.0])) for _ in tables.columns]
+    kinds = [0.5, 1.0, 3.0] if random.random() < 0.7 else [1e-100, 1e-9, 1.0, 1e9, 1e100]
+    numbers = [float(random.choice(kinds)) for _ in tables.columns]
     if random.random() < 0.5:
         return numbers
     chosen = random.permutation(len(numbers))[: max(1, len(numbers) // 2)]

@@ -91,6 +91,10 @@ WRONG = {
         replace(answer, whole=answer.whole.assign(age=1)),
     ),
     "cells_are_the_rows_own_or_the_donors": lambda facts, answer: (facts, first_cell(answer, "income", 123.25)),
+    "told_donors_hold_the_new_values": lambda facts, answer: (
+        facts,
+        replace(answer, changes=answer.changes.assign(donor=(answer.changes["donor"] + 1) % 40)),
+    ),
     "unchanged_objects_are_the_rows_own": lambda facts, answer: (
         replace(facts, tables=replace(facts.tables, rows=facts.tables.rows.astype({"income": object}))),
         replace(

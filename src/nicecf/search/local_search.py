@@ -129,7 +129,7 @@ class LocalSearch:
         self.keep(start)
         moves = self._first_values()
         # A change that costs more than all of what is known is of no use, whatever comes with it.
-        moves = moves.take(self._measured(moves.of, self._applied(self._rows, moves)) < self._lowest[moves.of])
+        moves = moves.take(self._alone(moves, n_changes=1) < self._lowest[moves.of])
         back = self._back_to_row(donors.values, donors.line)
         singles, shorter = self._ask_both(
             (moves.of, self._applied(self._rows, moves)),
@@ -173,6 +173,19 @@ class LocalSearch:
         ]
         changes, distances = zip(*parts, strict=True)
         return np.concatenate(changes), np.concatenate(distances)
+
+    def _alone(self, moves: Moves, *, n_changes: int) -> Floats:
+        """What single moves cost from the row; ``n_changes``: what they cost at least together with others.
+
+        By the features that move: a whole row would be measured for each of them.
+        """
+        parts = np.zeros(len(moves.of))
+        order = np.argsort(moves.feature, kind="stable")
+        features, starts = np.unique(moves.feature[order], return_index=True)
+        for j, first, n_moves in zip(features.tolist(), starts, np.diff(np.append(starts, len(order))), strict=True):
+            here = order[first : first + n_moves]
+            parts[here] = self._distance.feature(j, self._rows[moves.of[here], j], moves.value[here])
+        return self._costs(np.full(len(parts), n_changes), parts)
 
     def _ask(self, line: Ints, values: Floats) -> Candidates:
         """Ask the model about candidates, and keep those that are valid and not beaten."""
@@ -301,7 +314,7 @@ class LocalSearch:
 
     def _ways(self, moves: Moves, gains: Floats) -> tuple[Ints, Floats]:
         """From each row by its best single changes, one after the other: by gain for the cost, and by gain alone."""
-        costs = self._measured(moves.of, self._applied(self._rows, moves))
+        costs = self._alone(moves, n_changes=1)
         lines, values = [np.empty(0, dtype=np.intp)], [self._rows[:0]]
         for worth in (gains / np.maximum(costs, _LEAST), gains):
             places = _first_places(moves.of, worth, len(self._rows), _WAY)
@@ -364,12 +377,10 @@ class LocalSearch:
 
     def _improve(self, centers: Candidates, singles: Moves, gains: Floats) -> None:
         """Round after round, until nothing gets better."""
-        values = self._applied(self._rows, singles)
-        costs = self._measured(singles.of, values)
+        costs = self._alone(singles, n_changes=1)
         paying = _first_places(singles.of, gains / np.maximum(costs, _LEAST), len(self._rows), 4 * _PAYING)
         # Alone they are not enough, or among the candidates: with another change, they cost no less than this.
-        _, parts = self._changes_and_distance(singles.of, values)
-        with_another = self._costs(np.full(len(parts), 2), parts)
+        with_another = self._alone(singles, n_changes=2)
         active = np.arange(len(centers))
         # Ends: after so many rounds.
         for round in range(_ROUNDS):
@@ -377,7 +388,7 @@ class LocalSearch:
                 return
             some = centers.take(active)
             tried = paying[some.line][:, : _PAYING * (1 + round // 2)]
-            tried = np.where(with_another[tried] < some.costs[:, None], tried, -1) if len(parts) else tried
+            tried = np.where(with_another[tried] < some.costs[:, None], tried, -1) if len(with_another) else tried
             better = self._one_round(some, singles, tried, looks_further=round > 0)
             is_better = better.costs < some.costs - _LEAST
             centers = _replaced(centers, active, better)

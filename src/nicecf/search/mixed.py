@@ -19,6 +19,7 @@ from nicecf.search.local_search import Candidates, LocalSearch
 from nicecf.search.local_search import joined as joined_candidates
 from nicecf.search.question import Question, tell_nobody
 from nicecf.search.thorough import Thorough
+from nicecf.search.training_values import other_zero
 from nicecf.support.phrases import Statement
 from nicecf.support.types import Bools, Floats, Ints, Objects
 from nicecf.tables.schema import differs, with_own_cells
@@ -61,7 +62,7 @@ class Mixed:
     def _search(self, question: Question, donors: Donors) -> Answers:
         others = None
         if self.has_errors or question.n_wanted > 1:
-            others = self.one_donor(replace(question, report=tell_nobody), donors)
+            others = self._allowed(self.one_donor(replace(question, report=tell_nobody), donors))
         chosen = _Chosen(question)
         n_cells = _CANDIDATES_PER_ROW * question.rows.shape[1]
         block = int(np.clip(CELLS_PER_CALL // n_cells, 1, _MOST_ROWS))
@@ -83,7 +84,17 @@ class Mixed:
         walks = walk_greedily(some, ends, reward=objectives.sparsity, distance=self.distance, to_the_end=True)
         return Answers(points, walks, notes, nothing_said(len(question)), front, by_row(chosen.beyond))
 
+    def _allowed(self, answers: Answers) -> Answers:
+        """Answers without what may not be handed out: for want of time, there is some of it among them."""
+        if self.is_refused is None:
+            return answers
+        front = answers.front
+        front = None if front is None else front.take(~self.is_refused(front.values))
+        return replace(answers, points=answers.points.take(~self.is_refused(answers.points.values)), front=front)
+
     def _cost(self, changes: Ints, distances: Floats) -> Floats:
+        # In units of a usual weight: what is a small difference depends on them.
+        distances = distances / (1.0 if self.distance.weights is None else float(np.median(self.distance.weights)))
         cost = objectives.BY_NAME[self.objective].cost
         costs: Floats = np.asarray(cost(changes, distances, np.zeros(len(changes))), dtype=np.float64)
         # Of those with as many changes, the nearest.
@@ -122,14 +133,27 @@ class Mixed:
         reward = objectives.BY_NAME[self.objective].reward
         walks = walk_greedily(question.take(walked), ends, reward=reward, distance=self.distance)
         start = [search.known(walked, walks.values, walks.outputs), search.known(walked, ends.values, ends.outputs)]
-        if others is not None:
-            start.append(search.known(others.row, others.values, others.outputs))
+        if others is None:
+            others = self._where_walks_fail(question, donors, start[0])
+        start.append(search.known(others.row, others.values, others.outputs))
         try:
+            if question.score.is_out_of_time():  # before a wide table is prepared for nothing
+                raise OutOfTime
             search.run(joined_candidates(start), self._to_prune(search, question, places))
         except OutOfTime:
             search.keep(joined_candidates(start))
             return False
         return not walks.is_cut.any()
+
+    def _where_walks_fail(self, question: Question, donors: Donors, walks: Candidates) -> Points:
+        """Where the paper's answer changes too much, or may not be handed out: the best with one donor.
+
+        The greedy search falls back on it there, and no answer is to be worse than the greedy one.
+        """
+        helps = walks.is_valid & question.keep_to_limit(walks.line, walks.values)
+        left = np.setdiff1d(np.arange(len(question)), walks.line[helps])
+        found = self.one_donor(replace(question.take(left), n_wanted=1, report=tell_nobody), donors.take(left)).points
+        return replace(found, row=left[found.row])
 
     def _to_prune(self, search: LocalSearch, question: Question, places: Ints) -> Candidates:
         """The nearest donors as their rows may take them, with what the model said of them at ``fit``, or says now."""
@@ -153,12 +177,12 @@ class Mixed:
         """The best of what was found for each row; or, where it changes too many features, that there is something."""
         found = search.found
         changes = found.changes
-        order = np.lexsort((changes, found.costs, found.line))
+        is_within = changes <= question.most_changes
+        order = np.lexsort((found.distances, changes, found.costs, ~is_within, found.line))
         _, first = np.unique(found.line[order], return_index=True)
         best = order[first]
         donor = self._donor(question, found.line, found.values, places)
         points = Points(lines[found.line], donor, found.values, found.outputs)
-        is_within = changes <= question.most_changes
         chosen.best.append(points.take(best[is_within[best]]))
         chosen.beyond.append(points.take(best[~is_within[best]]))
         chosen.fronts.append(points.take(is_within))
@@ -171,17 +195,32 @@ class Mixed:
                 chosen.notes[line] = tuple(notes)
 
     def _donor(self, question: Question, line: Ints, values: Floats, places: Ints) -> Ints:
-        """The place of a donor that has all the new values of a candidate; -1 if none is known."""
+        """The place of a donor that has all the new values of a candidate; -1 if none is known.
+
+        Of a group with a new value, it has the other values, too.
+        """
         changed = differs(question.rows[line], values)
+        needed = changed.copy()
+        for group in question.groups.groups:
+            needed[:, group] |= changed[:, group].any(axis=1, keepdims=True)
+        places = np.column_stack([places[line], self._holding(question, line, values, needed)])
         donor = np.full(len(line), -1, dtype=np.intp)
-        alone = np.flatnonzero(changed.sum(axis=1) == 1)
-        feature = changed[alone].argmax(axis=1)
-        donor[alone] = self.donors.distinct.holding(question.wanted[line[alone]], feature, values[alone, feature])
         for near in places.T[::-1]:
-            there = np.flatnonzero(near[line] >= 0)
-            at = near[line[there]]
-            has_all = ~(changed[there] & differs(values[there], self.donors.index.values[at])).any(axis=1)
-            donor[there[has_all]] = at[has_all]
+            there = np.flatnonzero(near >= 0)
+            held = self.donors.index.values[near[there]]
+            is_other = (needed[there] & differs(values[there], held)) | (
+                changed[there] & other_zero(values[there], held)
+            )
+            has_all = ~is_other.any(axis=1)
+            donor[there[has_all]] = near[there[has_all]]
+        return donor
+
+    def _holding(self, question: Question, line: Ints, values: Floats, needed: Bools) -> Ints:
+        """Where a candidate needs one value alone: the place of any donor that has it, whatever else it has."""
+        donor = np.full(len(line), -1, dtype=np.intp)
+        alone = np.flatnonzero(needed.sum(axis=1) == 1)
+        feature = needed[alone].argmax(axis=1)
+        donor[alone] = self.donors.distinct.holding(question.wanted[line[alone]], feature, values[alone, feature])
         return donor
 
 

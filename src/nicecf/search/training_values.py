@@ -86,9 +86,30 @@ class TrainingValues:
         rank = np.minimum(self.ranks(feature, new), self.counts[feature] - 1)
         is_held = self.at(feature, rank) == new
         positions[line, feature] = np.where(is_held, self.positions[self.starts[feature] + rank], -1)
+        for at in np.flatnonzero(other_zero(self.at(feature, rank), new)):
+            positions[line[at], feature[at]] = _holding_zero(index, int(feature[at]), new[at])
         for group in groups:
             for one in np.flatnonzero((positions[:, group] >= 0).any(axis=1)):
-                alike = np.flatnonzero(~differs(index.values[:, group], values[one, group]).any(axis=1))
-                held = index.positions[alike[0]] if len(alike) else -1
-                positions[one, group] = np.where(positions[one, group] >= 0, held, -1)
+                new, held = values[one, group], index.values[:, group]
+                is_other = differs(held, new) | (other_zero(held, new) & differs(rows[one, group], new))
+                alike = np.flatnonzero(~is_other.any(axis=1))
+                holder = index.positions[alike[0]] if len(alike) else -1
+                positions[one, group] = np.where(positions[one, group] >= 0, holder, -1)
         return positions
+
+
+def other_zero(values: Floats, others: Floats) -> Bools:
+    """Where one of two values is 0.0 and the other -0.0: they are equal, and yet not the same cell.
+
+    >>> other_zero(np.array([0.0, 0.0, -1.0]), np.array([-0.0, 0.0, 1.0])).tolist()
+    [True, False, False]
+    """
+    return np.asarray((values == 0) & (others == 0) & (np.signbit(values) != np.signbit(others)))
+
+
+def _holding_zero(index: DonorIndex, j: int, zero: float) -> int:
+    """The position of a training row that holds a zero of this sign."""
+    held = np.concatenate([index.values[:, j], index.other_values[:, j]])
+    rows = np.concatenate([index.positions, index.other_positions])
+    found = rows[(held == 0) & (np.signbit(held) == np.signbit(zero))]
+    return int(found[0]) if len(found) else -1
