@@ -38,6 +38,7 @@ def test_values_of_several_rows_make_a_nearer_counterfactual():
     assert several.changes()["donor"].tolist() == [1, 2]
     assert several[0].to_record()["changes"][0]["donor"] == 1
     assert one.changes()["donor"].nunique() == 1
+    assert "donor: training row 1 (x0), 2 (x1)" in several[0].text("analyst")
 
 
 @fewer(0.5)

@@ -83,13 +83,22 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
             other_chance_before=formatter.percent(of_then[i]),
             changes=tuple(changes[starts[i] : starts[i + 1]]),
             distance=formatter.number(f"{batch.distances[i]:.3g}"),
-            donor=None if batch.donors[i] is pd.NA else str(batch.donors[i]),
+            donor=_formatted_donor(batch, i, formatter),
             reason="" if batch.reasons[i] is None else formatter.statement(batch.reasons[i]),
             relaxation=_formatted_relaxation(batch.relaxations[i], formatter),
             note=formatter.statement(*batch.notes[i]) or None,
         )
         for i in range(len(batch))
     ]
+
+
+def _formatted_donor(batch: Batch, i: int, formatter: Formatter) -> str | None:
+    """The position of the donor; of several, each with the feature it is for. None if there is nothing to tell."""
+    if batch.donors[i] is not pd.NA:
+        return str(batch.donors[i])
+    features = np.flatnonzero(batch.held[i] >= 0)
+    several = [f"{batch.held[i, j]} ({formatter.name(batch.schema.names[j])})" for j in features]
+    return ", ".join(several) or None
 
 
 def _formatted_relaxation(relaxation: Relaxation | None, formatter: Formatter) -> tuple[str, str] | None:
