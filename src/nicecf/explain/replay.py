@@ -55,6 +55,8 @@ _COMPARED = (
     *("found", "reason", "note", "decision", "probabilities", "row", "missing", "counterfactual", "changes", "donor"),
     *("call", "seed"),
 )
+# What options mean that a record of before they existed does not name, where that is not their default.
+_MEANT_BEFORE = {"mix_donors": False}
 _ABSENT = object()
 
 
@@ -286,8 +288,9 @@ def _options_that_differ(
         elif any(_compared(name, value, now[name])):
             said.append((f"option {name}: {value!r} in the record, {now[name]!r} now", name != "model"))
     for name in (name for name in now if name not in then):
-        # An older nicecf did not have it yet: then it is what it is by default.
-        is_default = name in defaults and not any(_compared(name, defaults[name], now[name]))
+        # An older nicecf did not have it yet: then it is what it is by default, or what it would have been then.
+        meant = [values[name] for values in (defaults, _MEANT_BEFORE) if name in values]
+        is_default = any(not any(_compared(name, one, now[name])) for one in meant)
         said.append((f"option {name}: not in the record, {now[name]!r} now", not is_default))
     return said
 

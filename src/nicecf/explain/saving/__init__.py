@@ -115,7 +115,7 @@ def load(
     nice._keep(_fitted(nice, parts, manifest))
     named = described(nice.get_params(deep=False))
     as_given = {name: named[name] for name in ("model", *manifest["functions"])}
-    nice._options = {**from_json(manifest["described"]), **as_given}
+    nice._options = {**named, **from_json(manifest["described"]), **as_given}
     return nice
 
 
