@@ -22,9 +22,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from columns import COLUMNS, flag, with_flag
 from markers import deep
-from nicecf import NICE, Constraints, FileError, ModelError, NotFittedError, OptionError
+from nicecf import NICE, Constraints, FileError, ModelError, NotFittedError, OptionError, replay
+from nicecf.explain import saving
 from nicecf.explain.fitted import Fitted
 from nicecf.explain.saving import archive, arrays
+from nicecf.results.records import digest_of
 from nicecf.search.autoencoder import Autoencoder
 from nicecf.support import json_values
 from nicecf.testing import Scorecard, applicants, assert_same
@@ -1101,3 +1103,27 @@ def test_the_largest_whole_numbers_come_back(low, n_values, scale, tmp_path):
     assert [int(of.counts.sum()) for of in nice._fitted.statistics.columns] == [12, 12]
     again = NICE.load(saved(nice, tmp_path), model=model)
     assert_same(again.explain(frame), nice.explain(frame))
+
+
+def test_a_file_of_before_donors_could_be_mixed_means_one_donor(tmp_path):
+    nice = NICE(Scorecard(), search="thorough", optimize="proximity", mix_donors=False).fit(X, Y)
+    path = saved(nice, tmp_path)
+    record = nice.explain(FEW)[0].to_record()
+    manifest, members = saving.taken_apart(nice)
+    for said in (manifest["options"], manifest["described"]):
+        del said["mix_donors"]
+    # Nor were there training rows that are no donors.
+    n_donors = manifest["index"]["n_donors"]
+    assert manifest["index"].pop("n_others")
+    donors = nice._fitted.neighborhood.donors.index
+    members |= {
+        "training.arrow": saving.table_to_arrow(donors.values, nice._fitted.schema),
+        "positions.npy": arrays.npy(donors.positions[:n_donors]),
+    }
+    archive.write(path, {**manifest, "notes": {}}, members, by="0.1.0")
+    again = NICE.load(path, model=Scorecard())
+    assert again.mix_donors is False
+    assert_same(again.explain(FEW), nice.explain(FEW))
+    before = {key: value for key, value in record.items() if key != "digest"}
+    before["options"] = {name: value for name, value in record["options"].items() if name != "mix_donors"}
+    assert replay(before | {"digest": digest_of(before)}, again).is_same
