@@ -9,10 +9,21 @@ asked about.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 
+from nicecf.search.candidates import (
+    LEAST,
+    Candidates,
+    Moves,
+    best_of_each,
+    distinct,
+    first_places,
+    joined,
+    joined_moves,
+    rank_of,
+    replaced,
+)
 from nicecf.search.distance import Heom
 from nicecf.search.question import Question
 from nicecf.search.training_values import TrainingValues
@@ -41,58 +52,10 @@ _STEPS_BACK = 24
 _BELIEVED = (0.7, 1.0, 1.4)
 # Where a donor differs in more features than this, not every number of steps back is tried.
 _ALL_STEPS = 48
-_LEAST = 1e-12
 # Cells that are compared with those of their rows at a time: they stay in the processor's cache.
 _CELLS_AT_ONCE = 2**17
 
 Cost = Callable[[Ints, Floats], Floats]
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Float rows, each for one row of a question, with what the model said of them."""
-
-    line: Ints
-    values: Floats
-    outputs: Floats
-    scores: Floats
-    changes: Ints
-    distances: Floats
-    costs: Floats
-    is_valid: Bools
-
-    def __len__(self) -> int:
-        """How many there are."""
-        return len(self.line)
-
-    def take(self, places: Ints | Bools) -> Candidates:
-        """Some of them."""
-        return Candidates(*(getattr(self, name)[places] for name in self.__dataclass_fields__))
-
-
-@dataclass(frozen=True, eq=False)
-class Moves:
-    """Single values for some of the candidates: which one, which feature, and the value."""
-
-    of: Ints
-    feature: Ints
-    value: Floats
-
-    def take(self, places: Ints | Bools) -> Moves:
-        """Some of them."""
-        return Moves(self.of[places], self.feature[places], self.value[places])
-
-
-def joined_moves(parts: list[Moves]) -> Moves:
-    """Several as one."""
-    names = ("of", "feature", "value")
-    return Moves(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def joined(parts: list[Candidates]) -> Candidates:
-    """Several as one."""
-    names = Candidates.__dataclass_fields__
-    return Candidates(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 class LocalSearch:
@@ -141,7 +104,7 @@ class LocalSearch:
         ways, between = self._ways(tried, gains), self._between(moves, singles)
         both = np.concatenate([ways[0], between.of]), np.concatenate([ways[1], self._applied(self._rows, between)])
         more, much_shorter = self._ask_both(self._better(*both), (donors.line[of], values))
-        pruned = _best_of_each(donors, np.concatenate([back.of, of]), joined([shorter, much_shorter]))
+        pruned = best_of_each(donors, np.concatenate([back.of, of]), joined([shorter, much_shorter]))
         self._improve(self._centers(joined([start, singles, more, pruned])), tried, gains)
 
     def known(self, line: Ints, values: Floats, outputs: Floats) -> Candidates:
@@ -204,9 +167,9 @@ class LocalSearch:
         """Candidates that would be better than what is known, each once."""
         if not len(line):
             return line, values
-        is_better = self._measured(line, values) < self._lowest[line] - _LEAST
+        is_better = self._measured(line, values) < self._lowest[line] - LEAST
         line, values = line[is_better], values[is_better]
-        once = _distinct(line, values)
+        once = distinct(line, values)
         return line[once], values[once]
 
     def keep(self, candidates: Candidates) -> None:
@@ -279,7 +242,7 @@ class LocalSearch:
         score = asked.scores[ordered]
         worth = np.maximum(score, np.append(score[1:], 0)[: len(score)])
         open_ = np.flatnonzero(gap > 1)
-        places = _first_places(of[open_], worth[open_], len(self._rows), _PEAKS)
+        places = first_places(of[open_], worth[open_], len(self._rows), _PEAKS)
         chosen = open_[places[places >= 0]]
         shares = np.array([0.25, 0.5, 0.75])
         new = np.unique(
@@ -316,8 +279,8 @@ class LocalSearch:
         """From each row by its best single changes, one after the other: by gain for the cost, and by gain alone."""
         costs = self._alone(moves, n_changes=1)
         lines, values = [np.empty(0, dtype=np.intp)], [self._rows[:0]]
-        for worth in (gains / np.maximum(costs, _LEAST), gains):
-            places = _first_places(moves.of, worth, len(self._rows), _WAY)
+        for worth in (gains / np.maximum(costs, LEAST), gains):
+            places = first_places(moves.of, worth, len(self._rows), _WAY)
             current, reached = self._rows.copy(), np.zeros(self._rows.shape)
             for step in range(places.shape[1]):
                 line = np.flatnonzero(places[:, step] >= 0)
@@ -339,7 +302,7 @@ class LocalSearch:
         ``asked``: what the model says if one of them is put back.
         """
         lost, saved = donors.scores[back.of] - asked.scores, donors.costs[back.of] - asked.costs
-        worth = np.where(lost <= 0, 1e9 + saved, saved / np.maximum(lost, _LEAST))
+        worth = np.where(lost <= 0, 1e9 + saved, saved / np.maximum(lost, LEAST))
         order, n_each = np.lexsort((-worth, back.of)), np.bincount(back.of, minlength=len(donors))
         feature, first = back.feature[order], np.cumsum(n_each) - n_each
         of, values, current = [back.of[:0]], [donors.values[:0]], donors.values.copy()
@@ -371,14 +334,14 @@ class LocalSearch:
         valid = candidates.take(candidates.is_valid)
         changed = differs(self._rows[valid.line], valid.values)
         order = np.lexsort((valid.costs, valid.line))
-        once = _distinct(valid.line[order], changed[order].astype(np.float64))
+        once = distinct(valid.line[order], changed[order].astype(np.float64))
         kept = order[np.sort(once)]
-        return valid.take(kept[_rank_of(valid.line[kept]) < _CENTERS])
+        return valid.take(kept[rank_of(valid.line[kept]) < _CENTERS])
 
     def _improve(self, centers: Candidates, singles: Moves, gains: Floats) -> None:
         """Round after round, until nothing gets better."""
         costs = self._alone(singles, n_changes=1)
-        paying = _first_places(singles.of, gains / np.maximum(costs, _LEAST), len(self._rows), 4 * _PAYING)
+        paying = first_places(singles.of, gains / np.maximum(costs, LEAST), len(self._rows), 4 * _PAYING)
         # Alone they are not enough, or among the candidates: with another change, they cost no less than this.
         with_another = self._alone(singles, n_changes=2)
         active = np.arange(len(centers))
@@ -390,11 +353,11 @@ class LocalSearch:
             tried = paying[some.line][:, : _PAYING * (1 + round // 2)]
             tried = np.where(with_another[tried] < some.costs[:, None], tried, -1) if len(with_another) else tried
             better = self._one_round(some, singles, tried, looks_further=round > 0)
-            is_better = better.costs < some.costs - _LEAST
-            centers = _replaced(centers, active, better)
+            is_better = better.costs < some.costs - LEAST
+            centers = replaced(centers, active, better)
             order = np.lexsort((centers.costs, centers.line))
             rank = np.empty(len(centers), dtype=np.intp)
-            rank[order] = _rank_of(centers.line[order])
+            rank[order] = rank_of(centers.line[order])
             active = active[is_better & (rank[active] < _KEPT[min(round, len(_KEPT) - 1)])]
 
     def _one_round(self, centers: Candidates, singles: Moves, paying: Ints, *, looks_further: bool) -> Candidates:
@@ -419,18 +382,18 @@ class LocalSearch:
         is_tried = self._measured(line, values) < 2 * centers.costs[moves.of]
         moves, values, ranks, line = moves.take(is_tried), values[is_tried], ranks[is_tried], line[is_tried]
         asked = self._ask(line, values)
-        best = _best_of_each(centers, moves.of, asked)
+        best = best_of_each(centers, moves.of, asked)
         of, values = self._together(centers, moves, asked)
         closer = self._closer(centers, moves, ranks, asked)
         of = np.concatenate([of, closer.of])
         values = np.concatenate([values, self._applied(centers.values, closer)])
         if not len(of):
             return best
-        is_better = self._measured(centers.line[of], values) < best.costs[of] - _LEAST
+        is_better = self._measured(centers.line[of], values) < best.costs[of] - LEAST
         of, values = of[is_better], values[is_better]
-        once = _distinct(of, values)
+        once = distinct(of, values)
         of, values = of[once], values[once]
-        return _best_of_each(best, of, self._ask(centers.line[of], values))
+        return best_of_each(best, of, self._ask(centers.line[of], values))
 
     def _pulled_back(self, centers: Candidates, back: Moves, *, looks_further: bool) -> tuple[Moves, Ints]:
         """Values of ordered features between a candidate's and the row's own; how many ranks back each is."""
@@ -438,8 +401,8 @@ class LocalSearch:
         current, own = centers.values[back.of, back.feature], back.value
         is_between &= ~np.isnan(current) & ~np.isnan(own)
         # Of very many changes, those that count most.
-        far = np.where(is_between, np.abs(current - own) / np.maximum(self._distance.scales[back.feature], _LEAST), 0)
-        most = _first_places(back.of, np.nan_to_num(far), len(centers), _PULLED_BACK)
+        far = np.where(is_between, np.abs(current - own) / np.maximum(self._distance.scales[back.feature], LEAST), 0)
+        most = first_places(back.of, np.nan_to_num(far), len(centers), _PULLED_BACK)
         is_between &= np.isin(np.arange(len(back.of)), most)
         of, feature = back.of[is_between], back.feature[is_between]
         current, own = current[is_between], own[is_between]
@@ -473,10 +436,10 @@ class LocalSearch:
         """Several steps back at once, by themselves or after a change that pays for them."""
         dearer, gained = asked.costs - centers.costs[moves.of], asked.scores - centers.scores[moves.of]
         back, pays = np.flatnonzero(dearer < 0), np.flatnonzero((dearer > 0) & (gained > 0))
-        worth = np.where(gained >= 0, 1e9 - dearer, -dearer / np.maximum(-gained, _LEAST))[back]
-        backward = _first_places(moves.of[back], worth, len(centers), _STEPS_BACK)
+        worth = np.where(gained >= 0, 1e9 - dearer, -dearer / np.maximum(-gained, LEAST))[back]
+        backward = first_places(moves.of[back], worth, len(centers), _STEPS_BACK)
         backward = np.where(backward >= 0, back[backward] if len(back) else -1, -1)
-        forward = _first_places(moves.of[pays], (gained / np.maximum(dearer, _LEAST))[pays], len(centers), _COMBINED)
+        forward = first_places(moves.of[pays], (gained / np.maximum(dearer, LEAST))[pays], len(centers), _COMBINED)
         forward = np.where(forward >= 0, pays[forward] if len(pays) else -1, -1)
         # Each candidate as it is, and after each change that pays; each with all degrees of belief.
         starts = np.column_stack([np.full(len(centers), -1), forward])
@@ -512,7 +475,7 @@ class LocalSearch:
         n_steps = np.zeros(len(centers), dtype=np.intp)
         for step in backward.T:
             feature, save, loss = moves.feature[step], -dearer[step], gained[step]
-            is_made = (step >= 0) & (feature != taken) & (save > saved[at, feature] + _LEAST)
+            is_made = (step >= 0) & (feature != taken) & (save > saved[at, feature] + LEAST)
             is_made &= slack + loss - lost[at, feature] > 0
             made = np.flatnonzero(is_made)
             if not len(made):
@@ -552,7 +515,7 @@ class LocalSearch:
         key, good, bad = key[is_open], good[is_open], bad[is_open]
         at_good, at_bad = at_good[is_open], at_bad[is_open]
         # Where the score would be just enough if it fell evenly, and halfway to it from both sides.
-        share = np.clip(at_good / np.maximum(at_good - at_bad, _LEAST), 0.0, 1.0)
+        share = np.clip(at_good / np.maximum(at_good - at_bad, LEAST), 0.0, 1.0)
         even = good + np.floor((bad - good) * share).astype(np.intp)
         steps = np.stack([even, (good + even) // 2, (even + bad) // 2], axis=1)
         at, one = np.nonzero((steps > good[:, None]) & (steps < bad[:, None]))
@@ -561,55 +524,6 @@ class LocalSearch:
         rank = self._values.ranks(feature, current) + np.where(current > own, -step, step)
         closer = Moves(of, feature, self._values.at(feature, rank))
         return closer.take(self._may_be(centers.line[of], closer))
-
-
-def _best_of_each(best: Candidates, of: Ints, others: Candidates) -> Candidates:
-    """Each candidate, or the best valid one of others that belong to it, if that is better."""
-    valid = np.flatnonzero(others.is_valid)
-    order = valid[np.lexsort((others.costs[valid], of[valid]))]
-    order = order[_rank_of(of[order]) == 0]
-    order = order[(others.costs[order] < best.costs[of[order]] - _LEAST) | ~best.is_valid[of[order]]]
-    return _replaced(best, of[order], others.take(order))
-
-
-def _replaced(candidates: Candidates, places: Ints, others: Candidates) -> Candidates:
-    """The candidates, with others in some places."""
-    changed = {name: getattr(candidates, name).copy() for name in candidates.__dataclass_fields__}
-    for name, values in changed.items():
-        values[places] = getattr(others, name)
-    return replace(candidates, **changed)
-
-
-def _rank_of(groups: Ints) -> Ints:
-    """The number of each member within its group, of groups that are one after the other.
-
-    >>> _rank_of(np.array([4, 4, 4, 7, 9, 9])).tolist()
-    [0, 1, 2, 0, 0, 1]
-    """
-    is_first = np.concatenate([[True], groups[1:] != groups[:-1]]) if len(groups) else np.zeros(0, dtype=bool)
-    starts = np.flatnonzero(is_first)
-    return np.arange(len(groups)) - np.repeat(starts, np.diff(np.append(starts, len(groups))))
-
-
-def _first_places(groups: Ints, worth: Floats, n_groups: int, most: int) -> Ints:
-    """The places of the most worthy of each group, one line for each group; -1 where there are no more.
-
-    >>> _first_places(np.array([1, 1, 0]), np.array([0.5, 2.0, 1.0]), 3, 2).tolist()
-    [[2, -1], [1, 0], [-1, -1]]
-    """
-    places = np.full((n_groups, most), -1)
-    order = np.lexsort((-worth, groups))
-    rank = _rank_of(groups[order])
-    order, rank = order[rank < most], rank[rank < most]
-    places[groups[order], rank] = order
-    return places
-
-
-def _distinct(groups: Ints, values: Floats) -> Ints:
-    """The places of the first of equal rows within each group."""
-    rows = np.ascontiguousarray(np.column_stack([groups.astype(np.float64), values + 0.0]))
-    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-    return np.sort(np.unique(keys, return_index=True)[1])
 
 
 def _is_round(numbers: Ints | int) -> Bools:

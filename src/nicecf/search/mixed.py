@@ -11,12 +11,13 @@ from nicecf.models.classifier import CELLS_PER_CALL
 from nicecf.models.scorer import OutOfTime
 from nicecf.search import objectives
 from nicecf.search.answers import Answers, Points, by_row, joined, nothing_said
+from nicecf.search.candidates import Candidates
+from nicecf.search.candidates import joined as joined_candidates
 from nicecf.search.distance import Heom
 from nicecf.search.donors import Donors, DonorSearch
 from nicecf.search.front import unlike
 from nicecf.search.greedy import walk_greedily
-from nicecf.search.local_search import Candidates, LocalSearch
-from nicecf.search.local_search import joined as joined_candidates
+from nicecf.search.local_search import LocalSearch
 from nicecf.search.question import Question, tell_nobody
 from nicecf.search.thorough import Thorough
 from nicecf.search.training_values import other_zero
