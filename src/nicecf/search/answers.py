@@ -103,10 +103,14 @@ def in_one_step(rows: Floats, points: Points) -> Answers:
 
 def no_answers(rows: Floats, outputs: Floats) -> Answers:
     """None for any of some rows."""
-    nothing = np.empty(0, dtype=np.intp)
-    points = Points(nothing, nothing, rows[:0], outputs[:0])
     said = nothing_said(len(rows))
-    return Answers(points, jump(rows[:0], rows[:0], outputs[:0]), said, said)
+    return Answers(no_points(rows, outputs), jump(rows[:0], rows[:0], outputs[:0]), said, said)
+
+
+def no_points(rows: Floats, outputs: Floats) -> Points:
+    """No counterfactual of any of some rows."""
+    nothing = np.empty(0, dtype=np.intp)
+    return Points(nothing, nothing, rows[:0], outputs[:0])
 
 
 def nothing_said(n_rows: int) -> Objects:

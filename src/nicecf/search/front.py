@@ -21,24 +21,11 @@ class Front:
 
     def of(self, hybrids: Hybrids) -> Ints:
         """The places of those that no other beats, by changes, then distance; one of several equal ones."""
+        if not self._by_features:
+            return unbeaten(hybrids.changes, hybrids.distances, hybrids.errors)
         order = np.lexsort((hybrids.errors, hybrids.distances, hybrids.changes))
-        if self._by_features:
-            ordered = hybrids.take(order)
-            return order[~np.tril(_beats_with_fewer_features(ordered, ordered), k=-1).any(axis=1)]
-        kept = [np.empty(0, dtype=np.intp)]
-        distances, errors = np.empty(0), np.empty(0)
-        for level in np.unique(hybrids.changes):
-            here = order[hybrids.changes[order] == level]
-            error = hybrids.errors[here]
-            # The lowest error among those that are no farther: at this number of changes, and at fewer. NaN is none.
-            before = np.concatenate([[np.nan], np.minimum.accumulate(error)[:-1]])
-            lowest = np.fmin(before, _lowest(distances, errors, hybrids.distances[here]))
-            here = here[~(lowest <= error)]
-            kept.append(here)
-            distances, errors = _staircase(
-                np.concatenate([distances, hybrids.distances[here]]), np.concatenate([errors, hybrids.errors[here]])
-            )
-        return np.concatenate(kept)
+        ordered = hybrids.take(order)
+        return order[~np.tril(_beats_with_fewer_features(ordered, ordered), k=-1).any(axis=1)]
 
     def beats(self, known: Hybrids, hybrids: Hybrids) -> Bools:
         """Which of the hybrids are beaten by a known one."""
@@ -51,6 +38,26 @@ class Front:
             distances, errors = _staircase(known.distances[fewer], known.errors[fewer])
             beaten[here] = _lowest(distances, errors, hybrids.distances[here]) <= hybrids.errors[here]
         return beaten
+
+
+def unbeaten(changes: Ints, distances: Floats, errors: Floats) -> Ints:
+    """The places of those that no other beats in all three, by changes, then distance; one of several equal ones.
+
+    >>> unbeaten(np.array([2, 1, 1, 2]), np.array([0.3, 0.4, 0.5, 0.4]), np.array([1.0, 1.0, 1.0, 0.5])).tolist()
+    [1, 0, 3]
+    """
+    order = np.lexsort((errors, distances, changes))
+    kept = [np.empty(0, dtype=np.intp)]
+    near, low = np.empty(0), np.empty(0)
+    for level in np.unique(changes):
+        here = order[changes[order] == level]
+        # The lowest error among those that are no farther: at this number of changes, and at fewer. NaN is none.
+        before = np.concatenate([[np.nan], np.minimum.accumulate(errors[here])[:-1]])
+        lowest = np.fmin(before, _lowest(near, low, distances[here]))
+        here = here[~(lowest <= errors[here])]
+        kept.append(here)
+        near, low = _staircase(np.concatenate([near, distances[here]]), np.concatenate([low, errors[here]]))
+    return np.concatenate(kept)
 
 
 class Sparsest:

@@ -92,20 +92,24 @@ class LocalSearch:
         self.keep(start)
         moves = self._first_values()
         # A change that costs more than all of what is known is of no use, whatever comes with it.
-        moves = moves.take(self._alone(moves, n_changes=1) < self._lowest[moves.of])
+        costs = self._alone(moves, n_changes=1)
+        is_useful = costs < self._lowest[moves.of]
+        moves, costs = moves.take(is_useful), costs[is_useful]
         back = self._back_to_row(donors.values, donors.line)
         singles, shorter = self._ask_both(
             (moves.of, self._applied(self._rows, moves)),
             (donors.line[back.of], self._put_back(donors.values, donors.line, back)),
         )
         gains = singles.scores - self._scores[moves.of]
-        tried, gains = moves.take(gains > 0), gains[gains > 0]
+        is_gain = gains > 0
+        helping = moves.take(is_gain)
+        gains, worth = gains[is_gain], gains[is_gain] / np.maximum(costs[is_gain], LEAST)
         of, values = self._steps_back(donors, back, shorter)
-        ways, between = self._ways(tried, gains), self._between(moves, singles)
+        ways, between = self._ways(helping, gains, worth), self._between(moves, singles)
         both = np.concatenate([ways[0], between.of]), np.concatenate([ways[1], self._applied(self._rows, between)])
         more, much_shorter = self._ask_both(self._better(*both), (donors.line[of], values))
         pruned = best_of_each(donors, np.concatenate([back.of, of]), joined([shorter, much_shorter]))
-        self._improve(self._centers(joined([start, singles, more, pruned])), tried, gains)
+        self._improve(self._centers(joined([start, singles, more, pruned])), helping, worth)
 
     def known(self, line: Ints, values: Floats, outputs: Floats) -> Candidates:
         """Candidates of which the outputs are known."""
@@ -207,7 +211,7 @@ class LocalSearch:
                 line, value = np.append(line, np.arange(n_rows)), np.append(value, np.full(n_rows, np.nan))
             parts.append(Moves(line, np.full(len(line), j), value))
         nothing = np.empty(0, dtype=np.intp)
-        return self._allowed(self._rows, joined_moves([Moves(nothing, nothing, np.empty(0)), *parts]))
+        return self._allowed(joined_moves([Moves(nothing, nothing, np.empty(0)), *parts]))
 
     def _around(self, j: int, room: int) -> tuple[Ints, Floats]:
         """Values of an ordered feature on both sides of each row's own: all, or more and more ranks away."""
@@ -258,29 +262,32 @@ class LocalSearch:
             ).astype(np.intp),
             axis=0,
         )
-        return self._allowed(self._rows, Moves(new[:, 0], new[:, 1], self._values.at(new[:, 1], new[:, 2])))
+        return self._allowed(Moves(new[:, 0], new[:, 1], self._values.at(new[:, 1], new[:, 2])))
 
-    def _allowed(self, base: Floats, moves: Moves) -> Moves:
-        """Moves that change something and that the rows may make; ``of`` are lines."""
-        is_allowed = differs(base[moves.of, moves.feature], moves.value)
-        rules = self._question.rules
+    def _allowed(self, moves: Moves) -> Moves:
+        """Moves of the rows themselves that change something and that they may make."""
+        is_change = differs(self._rows[moves.of, moves.feature], moves.value)
+        return moves.take(is_change & self._may_take(moves.of, moves))
+
+    def _may_take(self, line: Ints, moves: Moves) -> Bools:
+        """Whether rows may take the values of moves, by their rules."""
+        rules, may = self._question.rules, np.ones(len(line), dtype=bool)
         if rules is not None:
             for j in np.flatnonzero(rules.restricts).tolist():
-                here = np.flatnonzero(is_allowed & (moves.feature == j))
-                is_allowed[here] = rules.may_change(j, moves.of[here], moves.value[here])
-        return moves.take(is_allowed)
+                here = np.flatnonzero(moves.feature == j)
+                may[here] = rules.may_change(j, line[here], moves.value[here])
+        return may
 
     def _applied(self, base: Floats, moves: Moves) -> Floats:
         values = base[moves.of]
         values[np.arange(len(values)), moves.feature] = moves.value
         return values
 
-    def _ways(self, moves: Moves, gains: Floats) -> tuple[Ints, Floats]:
-        """From each row by its best single changes, one after the other: by gain for the cost, and by gain alone."""
-        costs = self._alone(moves, n_changes=1)
+    def _ways(self, moves: Moves, gains: Floats, worth: Floats) -> tuple[Ints, Floats]:
+        """From each row by its best single changes, one after the other: by ``worth`` (gain for the cost), and by gain."""
         lines, values = [np.empty(0, dtype=np.intp)], [self._rows[:0]]
-        for worth in (gains / np.maximum(costs, LEAST), gains):
-            places = first_places(moves.of, worth, len(self._rows), _WAY)
+        for by in (worth, gains):
+            places = first_places(moves.of, by, len(self._rows), _WAY)
             current, reached = self._rows.copy(), np.zeros(self._rows.shape)
             for step in range(places.shape[1]):
                 line = np.flatnonzero(places[:, step] >= 0)
@@ -338,10 +345,9 @@ class LocalSearch:
         kept = order[np.sort(once)]
         return valid.take(kept[rank_of(valid.line[kept]) < _CENTERS])
 
-    def _improve(self, centers: Candidates, singles: Moves, gains: Floats) -> None:
-        """Round after round, until nothing gets better."""
-        costs = self._alone(singles, n_changes=1)
-        paying = first_places(singles.of, gains / np.maximum(costs, LEAST), len(self._rows), 4 * _PAYING)
+    def _improve(self, centers: Candidates, singles: Moves, worth: Floats) -> None:
+        """Round after round, until nothing gets better; ``worth``: of single changes of the rows, gain for the cost."""
+        paying = first_places(singles.of, worth, len(self._rows), 4 * _PAYING)
         # Alone they are not enough, or among the candidates: with another change, they cost no less than this.
         with_another = self._alone(singles, n_changes=2)
         active = np.arange(len(centers))
@@ -379,7 +385,7 @@ class LocalSearch:
         ranks = np.concatenate([np.full(len(back.of), -1), ranks, np.full(len(pays.of), -1)])
         line = centers.line[moves.of]
         # What costs twice as much will hardly pay for itself.
-        is_tried = self._measured(line, values) < 2 * centers.costs[moves.of]
+        is_tried = self._measured(line, values) <= 2 * centers.costs[moves.of]
         moves, values, ranks, line = moves.take(is_tried), values[is_tried], ranks[is_tried], line[is_tried]
         asked = self._ask(line, values)
         best = best_of_each(centers, moves.of, asked)
@@ -421,16 +427,8 @@ class LocalSearch:
         is_one = (step != 0) & (sign[which] != 0) & (rank >= 0) & (rank < self._values.counts[feature[which]])
         which, step, rank = which[is_one], step[is_one], rank[is_one]
         moves = Moves(of[which], feature[which], self._values.at(feature[which], rank))
-        is_allowed = self._may_be(centers.line[moves.of], moves)
+        is_allowed = self._may_take(centers.line[moves.of], moves)
         return moves.take(is_allowed), np.maximum(step, -1)[is_allowed]
-
-    def _may_be(self, line: Ints, moves: Moves) -> Bools:
-        rules, may = self._question.rules, np.ones(len(line), dtype=bool)
-        if rules is not None:
-            for j in np.flatnonzero(rules.restricts).tolist():
-                here = np.flatnonzero(moves.feature == j)
-                may[here] = rules.may_change(j, line[here], moves.value[here])
-        return may
 
     def _together(self, centers: Candidates, moves: Moves, asked: Candidates) -> tuple[Ints, Floats]:
         """Several steps back at once, by themselves or after a change that pays for them."""
@@ -523,7 +521,7 @@ class LocalSearch:
         current, own = centers.values[of, feature], self._rows[centers.line[of], feature]
         rank = self._values.ranks(feature, current) + np.where(current > own, -step, step)
         closer = Moves(of, feature, self._values.at(feature, rank))
-        return closer.take(self._may_be(centers.line[of], closer))
+        return closer.take(self._may_take(centers.line[of], closer))
 
 
 def _is_round(numbers: Ints | int) -> Bools:

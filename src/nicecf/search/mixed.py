@@ -10,12 +10,12 @@ import numpy as np
 from nicecf.models.classifier import CELLS_PER_CALL
 from nicecf.models.scorer import OutOfTime
 from nicecf.search import objectives
-from nicecf.search.answers import Answers, Points, by_row, joined, nothing_said
+from nicecf.search.answers import Answers, Points, by_row, joined, no_points, nothing_said
 from nicecf.search.candidates import Candidates
 from nicecf.search.candidates import joined as joined_candidates
 from nicecf.search.distance import Heom
 from nicecf.search.donors import Donors, DonorSearch
-from nicecf.search.front import unlike
+from nicecf.search.front import unbeaten, unlike
 from nicecf.search.greedy import walk_greedily
 from nicecf.search.local_search import LocalSearch
 from nicecf.search.question import Question, tell_nobody
@@ -106,15 +106,11 @@ class Mixed:
         rows, errors = question.rows[points.row], np.zeros(len(points.row))
         if self.has_errors and question.error is not None and len(errors):
             errors = question.error(points.values)
-        changes, distances = differs(rows, points.values).sum(axis=1), self.distance.between(rows, points.values)
-        order = np.lexsort((errors, distances, changes, points.row))
-        line, measures = points.row[order], np.column_stack([changes, distances, errors])[order]
-        kept = []
-        for own in np.split(np.arange(len(order)), np.flatnonzero(np.diff(line)) + 1):
-            # In this order nothing is beaten by what comes after it.
-            is_beaten = np.tril((measures[own][:, None] >= measures[own][None]).all(axis=2), k=-1).any(axis=1)
-            kept.append(own[~is_beaten])
-        return points.take(order[np.concatenate(kept)])
+        changes, distances = self.distance.changes_and_distance(rows, points.values)
+        of_rows = np.split(np.arange(len(errors)), np.flatnonzero(np.diff(points.row)) + 1)
+        return points.take(
+            np.concatenate([own[unbeaten(changes[own], distances[own], errors[own])] for own in of_rows])
+        )
 
     def _near(self, question: Question, donors: Donors) -> Ints:
         """The places of the nearest donors of each row, -1 where there are no more; its own comes first."""
@@ -229,8 +225,7 @@ class _Chosen:
     """What is chosen of all that was found."""
 
     def __init__(self, question: Question) -> None:
-        nothing = np.empty(0, dtype=np.intp)
-        none = Points(nothing, nothing, question.rows[:0], question.outputs[:0])
+        none = no_points(question.rows, question.outputs)
         self.best, self.fronts, self.beyond = [none], [none], [none]
         self.notes = nothing_said(len(question))
 

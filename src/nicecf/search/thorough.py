@@ -10,7 +10,7 @@ import numpy as np
 
 from nicecf.models.classifier import CELLS_PER_CALL
 from nicecf.search import objectives
-from nicecf.search.answers import Answers, Points, by_row, joined, nothing_said
+from nicecf.search.answers import Answers, Points, by_row, joined, no_points, nothing_said
 from nicecf.search.distance import Heom
 from nicecf.search.donors import Donors, DonorSearch
 from nicecf.search.front import Front, best_first, unlike
@@ -270,8 +270,7 @@ class _Chosen:
     """What is chosen of all that was found, row by row."""
 
     def __init__(self, question: Question) -> None:
-        nothing = np.empty(0, dtype=np.intp)
-        none = Points(nothing, nothing, question.rows[:0], question.outputs[:0])
+        none = no_points(question.rows, question.outputs)
         self.best, self.fronts, self.beyond = [none], [none], [none]
         self.notes = nothing_said(len(question))
         self._is_searched = np.zeros(len(question), dtype=bool)
