@@ -284,7 +284,7 @@ class LocalSearch:
         return values
 
     def _ways(self, moves: Moves, gains: Floats, worth: Floats) -> tuple[Ints, Floats]:
-        """From each row by its best single changes, one after the other: by gain for the cost, ``worth``, and by gain."""
+        """From each row by its best single changes, one after the other: by ``worth``, gain for cost, and by gain."""
         lines, values = [np.empty(0, dtype=np.intp)], [self._rows[:0]]
         for by in (worth, gains):
             places = first_places(moves.of, by, len(self._rows), _WAY)
