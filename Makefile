@@ -11,12 +11,12 @@ STATE ?=
 # One worker for each core: threads of the libraries would only be in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-neighbors test-oldest clean help
+.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-geco bench-neighbors bench-optimum test-oldest clean help
 
 help:            ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
 
-demo: .venv/demo.done            ## one person's four counterfactuals, then a whole test set
+demo: .venv/demo.done            ## one person's counterfactuals side by side, then a test set by both searches
 	$(BIN)/python -m nicecf.cli.showcase
 
 test: .venv/test.done            ## everything that can fail (three minutes on two cores)
@@ -65,6 +65,13 @@ bench: .venv/bench.done          ## speed beside NICEx, the baselines, growth of
 bench-alibi: .venv/demo.done .venv-alibi/bench.done ## CFproto beside alibi 0.9.4, which needs an environment of its own
 	$(BIN)/python benchmarks/cfproto_alibi.py --alibi .venv-alibi/bin/python
 
+bench-geco: .venv/paper.done       ## the thorough search beside GeCo, on the paper's 40 datasets (twenty minutes)
+	$(BIN)/python benchmarks/geco.py
+
+bench-optimum: .venv/demo.done .venv-treecf/bench.done ## beside the proven optimum on boosted trees, and treecf (ten minutes)
+	$(BIN)/pip install --quiet xgboost-cpu lightgbm
+	$(BIN)/python benchmarks/optimum.py --treecf .venv-treecf/bin/python
+
 bench-neighbors: .venv/bench.done ## the options for nearest neighbors, side by side
 	$(BIN)/pip install --quiet numba faiss-cpu
 	$(BIN)/python benchmarks/neighbors.py
@@ -73,7 +80,7 @@ test-oldest: .venv-oldest/test.done ## the tests on the oldest versions that pyp
 	$(subst $(BIN),.venv-oldest/bin,$(PYTEST))
 
 clean:           ## remove what the commands above built
-	rm -rf .venv .venv-alibi .venv-oldest site
+	rm -rf .venv .venv-alibi .venv-oldest .venv-treecf site
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -117,6 +124,11 @@ DICE_NEEDS := jsonschema tqdm requests
 .venv-alibi/bench.done:
 	$(PYTHON) -m venv .venv-alibi
 	.venv-alibi/bin/pip install --quiet 'alibi==0.9.4' 'tensorflow-cpu<2.15' 'numpy<2' click
+	touch $@
+
+.venv-treecf/bench.done:
+	$(PYTHON) -m venv .venv-treecf
+	.venv-treecf/bin/pip install --quiet treecf==0.3.2
 	touch $@
 
 # Newer pyarrow wants numpy 2.

@@ -36,10 +36,10 @@ from nicecf.search.autoencoder import Autoencoder
 from speed import fitted_models, heads
 
 METHODS: dict[str, Callable[..., Any]] = {
-    "NICE(none)": partial(NICE, optimize="none"),
-    "NICE(spars)": partial(NICE, optimize="sparsity"),
-    "NICE(prox)": partial(NICE, optimize="proximity"),
-    "NICE(plaus)": partial(NICE, optimize="plausibility"),
+    "NICE(none)": partial(NICE, optimize="none", search="greedy"),
+    "NICE(spars)": partial(NICE, optimize="sparsity", search="greedy"),
+    "NICE(prox)": partial(NICE, optimize="proximity", search="greedy"),
+    "NICE(plaus)": partial(NICE, optimize="plausibility", search="greedy"),
     "NICE thorough": partial(NICE, search="thorough"),
     **{one.__name__: one for one in baselines.ALL},
     "DiCE genetic": partial(baselines.DiCE, method="genetic"),

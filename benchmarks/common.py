@@ -6,11 +6,11 @@ import os
 import platform
 import resource
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,28 @@ class Problem:
     def numeric(self) -> list[int]:
         """The positions of the number columns."""
         return [j for j in range(self.X.shape[1]) if j not in self.categorical]
+
+
+class Cell(Protocol):
+    """Something measured; two with one key are the same measurement."""
+
+    @property
+    def key(self) -> tuple[Any, ...]: ...
+
+
+AnyCell = TypeVar("AnyCell", bound=Cell)
+
+
+def stored(store: Path, read: Callable[[str], AnyCell]) -> dict[tuple[Any, ...], AnyCell]:
+    """What earlier runs measured, the last of each. A line that an interrupted run left unfinished is passed over."""
+    cells = {}
+    for line in store.read_text().splitlines() if store.exists() else []:
+        try:
+            cell = read(line)
+        except (ValueError, KeyError, TypeError):
+            continue
+        cells[cell.key] = cell
+    return cells
 
 
 def real_or_generated(folder: str | None) -> Problem:

@@ -298,10 +298,10 @@ def thresholds_part(task: Task, report: Report) -> list[str]:
     for cutoff in CUTOFFS:
         progress(f"cut-off {cutoff}")
         deployed = FixedThresholdClassifier(FrozenEstimator(forest), threshold=cutoff).fit(task.X, task.y)
-        by_option = (NICE(forest, decision=cutoff), partial(is_above, cutoff=cutoff))
+        by_option = (NICE(forest, search="greedy", decision=cutoff), partial(is_above, cutoff=cutoff))
         line = [cutoff, percent(is_above(rows, cutoff).sum(), len(rows))]
         frames = []
-        for nice, decide in (by_option, (NICE(deployed), deployed.predict)):
+        for nice, decide in (by_option, (NICE(deployed, search="greedy"), deployed.predict)):
             frames.append(handed_out(nice.fit(task.X, task.y).explain(rows, progress=False)))
             verdict = Verdict.of(rows, frames[-1], {}, task, decide)
             line += verdict.cells()
@@ -341,7 +341,8 @@ def robust_cells(
     model, other = fitted_model(name, task), fitted_model(other_name, task)
     where = f"{name}, {variant}, {'robust' if is_robust else 'not robust'}"
     progress(where)
-    nice = NICE(model, optimize=variant, robust_to=[other] if is_robust else [], random_state=0).fit(task.X, task.y)
+    nice = NICE(model, optimize=variant, search="greedy", robust_to=[other] if is_robust else [], random_state=0)
+    nice.fit(task.X, task.y)
     cfs = nice.explain(task.explained, progress=False)
     verdict = Verdict.of(task.explained, handed_out(cfs), {}, task, model.predict)
     after = verdict.after

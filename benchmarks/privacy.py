@@ -76,7 +76,7 @@ def measured(name: str, table: pd.DataFrame, label: str, n_rows: int) -> Any:
     model = forest().fit(X_train, y_train)
     for optimize in OPTIMIZE:
         for guard in GUARDS:
-            nice = NICE(model, optimize=optimize, **guard).fit(X_train, y_train)
+            nice = NICE(model, optimize=optimize, search="greedy", **guard).fit(X_train, y_train)
             start = perf_counter()
             cfs = nice.explain(X_test, progress=False)
             seconds = perf_counter() - start

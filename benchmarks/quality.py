@@ -3,7 +3,8 @@
 Both get the same float64 matrix, the same fitted model and the same error function. Whatever the thorough search
 returns must be valid and no worse than the paper's answer for the same objective (and, balanced, no worse than
 NICE(spars) in everything); how much better it is, is a ratio of means over rows, then a geometric mean over tables.
-For changes and distance donors are mixed; what one donor gives stands beside it.
+For changes and distance donors are mixed; what one donor gives stands beside it. How it compares with GeCo is measured
+by ``geco.py``, how far it is from the best there is by ``optimum.py``.
 
 Each table and model is kept in a file as soon as it is measured, and not measured again by a later run with the same
 rows, seed and version. Processes that measure different tables may share that file. After a change of the code that
@@ -40,7 +41,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
-from common import Problem, Report, generated, machine, markdown_table, progress, short
+from common import Problem, Report, generated, machine, markdown_table, progress, short, stored
 from nicecf import NICE
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.search import row_search
@@ -95,10 +96,10 @@ class Cell:
     """One table and one model, as it was measured; without comparisons where no row can be explained.
 
     ``n_unlike``: rows that some variant explains and another does not. ``share_exhaustive``: of the rows explained,
-    those for which the balanced search says nothing was left out. Times and rows asked of the model are those for
-    proximity. ``one_donor``: the ratios of changes and distance if donors are not mixed; ``n_worse_than_one_donor``:
-    rows that have more changes, or are farther, than that. ``error_of_mixed``: of the nearest, the mean error with
-    mixed donors over that with one; NaN if errors are not measured.
+    those for which the balanced search looked at every hybrid of its donors. Times and rows asked of the model are
+    those for proximity. ``one_donor``: the ratios of changes and distance if donors are not mixed;
+    ``n_worse_than_one_donor``: rows that have more changes, or are farther, than that. ``error_of_mixed``: of the
+    nearest, the mean error with mixed donors over that with one; NaN if errors are not measured.
     """
 
     dataset: str
@@ -185,6 +186,17 @@ def sources(folder: str | None) -> dict[str, Callable[[], Problem]]:
     return {"loan book": small_loan_book, "breast cancer": breast_cancer, "wine": wine}
 
 
+def tables_asked_for(parser: argparse.ArgumentParser, options: argparse.Namespace) -> dict[str, Callable[[], Problem]]:
+    """The tables of ``--data`` and ``--datasets``; ends with an error if there is no such folder or table."""
+    if options.data and not (Path(options.data) / "pmlb").is_dir():
+        parser.error(f"--data {options.data} has no folder pmlb. Leave the option out to use generated tables.")
+    tables = sources(options.data or os.environ.get("NICECF_DATA"))
+    unknown = set(options.datasets or []) - set(tables)
+    if unknown:
+        parser.error(f"no table called {', '.join(sorted(unknown))}; there are {', '.join(tables)}.")
+    return {name: tables[name] for name in options.datasets or tables}
+
+
 def pmlb(path: Path) -> Problem:
     """A table of PMLB; its larger label is class 1."""
     table = pd.read_csv(path, sep="\t")
@@ -250,8 +262,8 @@ def measure(
 ) -> Cell:
     """Explain the rows in several ways and compare row by row; without an error function, by changes and distance only.
 
-    The search with one donor is the same for every objective, which only picks from what nothing beats. So it is run
-    once, and the picks are taken from its Pareto set.
+    The search with one donor is the same for changes, distance and balanced, which only pick from what nothing beats.
+    So it is run once, and the picks are taken from its Pareto set. For plausibility it looks at more donors.
     """
     model = fitted_model(model_name, problem, split)
 
@@ -273,8 +285,8 @@ def measure(
         searched = one_donor["sparsity"]
     else:
         searched = variant("thorough", "balanced")
-        one_donor = {objective: Variant(picked(searched.cfs, objective), searched.seconds) for objective in MEASURES}
-        thorough |= {"plausibility": one_donor["plausibility"], "balanced": searched}
+        one_donor = {objective: Variant(picked(searched.cfs, objective), searched.seconds) for objective in LIMITED}
+        thorough |= {"plausibility": variant("thorough", "plausibility"), "balanced": searched}
     found = np.array([v.cfs.found for v in (*paper.values(), *thorough.values())])
     is_found: np.ndarray = np.logical_and.reduce(found)
     comparisons, examples = [], []
@@ -318,7 +330,8 @@ def measure(
         greedy_ms=1000 * paper["proximity"].seconds / n_rows,
         thorough_ms=1000 * mixed.seconds / n_rows,
         model_rows=mixed.cfs.model_rows / n_rows,
-        share_exhaustive=sum(note is None for note in searched.cfs.notes[is_found]) / max(1, is_found.sum()),
+        share_exhaustive=sum("beam" not in (kinds or ()) for kinds in searched.cfs.note_kinds[is_found])
+        / max(1, is_found.sum()),
         one_donor=tuple(
             beside.paper / own.paper if own.paper > 0 else 1.0
             for (beside, _), own in zip(beside_one_donor, comparisons, strict=False)
@@ -376,7 +389,7 @@ def measured(
     with_errors: bool,
 ) -> Iterator[Cell]:
     """Each table with each model: from the store where it is there, else measured and put there."""
-    known = stored(store)
+    known = stored(store, Cell.of_json)
     for name, load in tables.items():
         keys = {model: (name, model, rows, seed, version("nicecf")) for model in models}
         if all(key in known for key in keys.values()):
@@ -399,18 +412,6 @@ def measured(
                 known[key] = cell
                 progress(f"{name}, {model}: {perf_counter() - start:.0f} s; {', '.join(ratios(cell)) or cell.reason}")
             yield known[key]
-
-
-def stored(store: Path) -> dict[tuple[str, str, int, int, str], Cell]:
-    """What earlier runs measured. A line that an interrupted run left unfinished is passed over."""
-    cells = {}
-    for line in store.read_text().splitlines() if store.exists() else []:
-        try:
-            cell = Cell.of_json(line)
-        except (ValueError, KeyError, TypeError):
-            continue
-        cells[cell.key] = cell
-    return cells
 
 
 def ratios(cell: Cell) -> list[str]:
@@ -542,9 +543,8 @@ def limit_table(tables: dict[str, Callable[[], Problem]], models: list[str], *, 
 
 def _mean(objective: Objective, problem: Problem, split: Split, model: Any, **thorough: Any) -> float:
     """The mean of a measure over the rows explained; by the paper's search unless ``neighbors`` are given."""
-    if thorough:
-        thorough = {**thorough, "search": "thorough", "mix_donors": False}
-    nice = NICE(model, optimize=objective, categorical_features=problem.categorical, **thorough)
+    how = {**thorough, "search": "thorough", "mix_donors": False} if thorough else {"search": "greedy"}
+    nice = NICE(model, optimize=objective, categorical_features=problem.categorical, **how)
     cfs = nice.fit(split.X, split.y).explain(split.explained, progress=False)
     return float(cfs.metrics()[objective].to_numpy(dtype=np.float64, na_value=np.nan)[cfs.found].mean())
 
@@ -580,14 +580,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.rows < 1:
         parser.error(f"--rows {options.rows} leaves nothing to explain; pass 1 or more.")
-    if options.data and not (Path(options.data) / "pmlb").is_dir():
-        parser.error(f"--data {options.data} has no folder pmlb. Leave the option out to use generated tables.")
-    tables = sources(options.data or os.environ.get("NICECF_DATA"))
-    unknown = set(options.datasets or []) - set(tables)
-    if unknown:
-        parser.error(f"no table called {', '.join(sorted(unknown))}; there are {', '.join(tables)}.")
-    if options.datasets:
-        tables = {name: tables[name] for name in options.datasets}
+    tables = tables_asked_for(parser, options)
 
     report = Report(options.out)
     report.say("# Quality: the thorough search beside the paper's greedy variants")
@@ -616,8 +609,8 @@ def main() -> int:
         "the comparisons, each counted (floats: by more than a millionth), or explained by some variants only. Invalid "
         "rows: those of all variants. One donor: the same ratios if donors are not mixed, and how many rows are worse "
         "by changes or by distance than that. Error of mixed: of the nearest, the mean error over that with one donor. "
-        "Exhaustive: rows without a note in the search with one donor. Times and model rows: for proximity, all rows "
-        "in one call, once."
+        "Exhaustive: rows for which every hybrid of the nearest donors was looked at. Times and model rows: for "
+        "proximity, all rows in one call, once."
     )
     compared = [cell for cell in cells if cell.comparisons]
     if compared:

@@ -202,6 +202,7 @@ def measure(
     nice = NICE(
         predict_proba,
         optimize=variant,
+        search="greedy",
         plausibility=error if is_plausible else None,
         categorical_features=problem.categorical,
         classes=[0, 1],

@@ -56,7 +56,7 @@ def cells(data: str | None, n_rows: int) -> dict[str, Callable[[], Any]]:
         model = make_pipeline(encoder, classifier).fit(X, y)
         for variant in VARIANTS:
             n_fit = 5000 if variant == "plausibility" else len(X)  # an autoencoder takes its time
-            nice = NICE(model, optimize=variant, categorical_features=categorical)  # type: ignore[arg-type]
+            nice = NICE(model, optimize=variant, search="greedy", categorical_features=categorical)  # type: ignore[arg-type]
             nice.fit(X[:n_fit], y[:n_fit])
             timed[f"{name}, {variant}, {n_rows} rows"] = lambda nice=nice: nice.explain(rows)
             timed[f"{name}, {variant}, one by one"] = lambda nice=nice: [
@@ -67,7 +67,7 @@ def cells(data: str | None, n_rows: int) -> dict[str, Callable[[], Any]]:
     for size in (10_000, 100_000):
         table = mixed(size, seed=0)
         labels = linear_model(table).argmax(axis=1)
-        nice = NICE(linear_model, categorical_features=MIXED_CATEGORICAL)
+        nice = NICE(linear_model, search="greedy", categorical_features=MIXED_CATEGORICAL)
         timed[f"growth, {size:,} rows, fit"] = lambda nice=nice, table=table, labels=labels: nice.fit(table, labels)
         timed[f"growth, {size:,} rows, one by one"] = lambda nice=nice: [
             nice.explain(mixed(20, seed=1)[i : i + 1]) for i in range(20)

@@ -41,8 +41,9 @@ class Settings:
 
     @property
     def search(self) -> str:
-        """Greedy or thorough."""
-        return self.options.get("search", "greedy")
+        """Greedy or thorough: as named, else by the objective."""
+        optimize = self.options.get("optimize", "none")
+        return self.options.get("search", "thorough" if isinstance(optimize, str) and optimize != "none" else "greedy")
 
     @property
     def mixes_donors(self) -> bool:
@@ -141,11 +142,11 @@ def _draw_search(random: Random, tables: Tables, settings: Settings, plain: bool
     options = settings.options
     thorough = not plain and random.random() < THOROUGH
     if thorough:
-        options["search"] = "thorough"
         options["optimize"] = str(
             random.choice(["sparsity", "proximity", "plausibility", "balanced"], p=[0.35, 0.35, 0.15, 0.15])
         )
         if random.random() < 0.5:
+            options["search"] = "thorough"  # else by default
             options["mix_donors"] = bool(random.random() < 0.4)
         settings.names.append(f"donors: {'mixed' if settings.mixes_donors else 'one'}")
         if random.random() < 0.4:
@@ -158,10 +159,12 @@ def _draw_search(random: Random, tables: Tables, settings: Settings, plain: bool
         kinds = ["none", "sparsity", "proximity"] if plain else ["none", "sparsity", "proximity", "plausibility", "own"]
         kind = str(random.choice(kinds))
         options["optimize"] = own_reward if kind == "own" else kind
+        if kind not in ("none", "own"):
+            options["search"] = "greedy"
     if not plain and random.random() < 0.04:
         settings.call["time_budget"] = float(random.choice([1e-6, 0.01, 5.0]))
         settings.names.append("time_budget")
-    settings.names.append(f"search: {options.get('search', 'greedy')}")
+    settings.names.append(f"search: {settings.search}")
     name = options["optimize"] if isinstance(options["optimize"], str) else "own reward"
     settings.names.append(f"optimize: {name}")
     # Training an autoencoder takes most of a case: a cheap measure most of the time.

@@ -49,15 +49,15 @@ def as_seen(row, donor, rules, i):
     return seen
 
 
-def broken(row, counterfactual, donor, rules, i):
-    """The rules that a counterfactual breaks."""
+def broken(row, counterfactual, donors, rules, i):
+    """The rules that a counterfactual breaks; ``donors``: the training rows that its new values may come from."""
     changed = [j for j in range(len(row)) if row[j] != counterfactual[j]]
     found = [("change", j) for j in changed if not may_change(j, row[j], counterfactual[j], rules, i)]
     if rules.get("max_changes") is not None and len(changed) > rules["max_changes"]:
         found.append(("max_changes", len(changed)))
     for group in rules.get("groups", ()):
         is_rows = all(counterfactual[j] == row[j] for j in group)
-        is_donors = all(counterfactual[j] == donor[j] for j in group)
+        is_donors = any(all(counterfactual[j] == donor[j] for j in group) for donor in donors)
         if not is_rows and not is_donors:
             found.append(("group", group))
     return found

@@ -11,14 +11,14 @@ from nicecf import NICE, Constraints, baselines, testing
 RULES = Constraints(immutable=["city"], groups=[["home", "children"]], ranges={"age": (None, 75)}, max_changes=4)
 METHODS = {
     "nice-none": functools.partial(NICE, optimize="none"),
-    "nice-sparsity": functools.partial(NICE, optimize="sparsity"),
-    "nice-proximity": functools.partial(NICE, optimize="proximity"),
-    "nice-plausibility": functools.partial(NICE, optimize="plausibility"),
+    "nice-sparsity": functools.partial(NICE, optimize="sparsity", search="greedy"),
+    "nice-proximity": functools.partial(NICE, optimize="proximity", search="greedy"),
+    "nice-plausibility": functools.partial(NICE, optimize="plausibility", search="greedy"),
     "nice-std-unjustified": functools.partial(NICE, scale="std", justified=False),
     "nice-thorough": functools.partial(NICE, search="thorough", neighbors=10),
     "nice-thorough-plausibility": functools.partial(NICE, search="thorough", neighbors=10, optimize="plausibility"),
     "nice-thorough-balanced": functools.partial(NICE, search="thorough", optimize="balanced"),
-    "nice-under-rules": functools.partial(NICE, constraints=RULES),
+    "nice-under-rules": functools.partial(NICE, search="greedy", constraints=RULES),
     "nice-thorough-under-rules": functools.partial(NICE, search="thorough", optimize="proximity", constraints=RULES),
     "nice-robust": functools.partial(NICE, robust_to=[testing.Scorecard()]),
     "nice-predict-weights": functools.partial(NICE, decision="predict", feature_weights={"age": 3}),

@@ -47,7 +47,8 @@ def solved(rules=None, **options):
     of_cells = Changing(LinearCells(2, 3, reader.is_category, np.array([40.0, 0, 0]), np.array([12.0, 1, 1])))
     function = CellModel(reader, of_cells)
     model = Model("linear", CellEstimator(function, ["no", "yes"]), function, ["no", "yes"], True, True, of_cells)
-    settings = Settings("NICE", {"optimize": "sparsity", **options}, {}, Panel([model], model.classes), rules)
+    options = {"optimize": "sparsity", "search": "greedy"} | options
+    settings = Settings("NICE", options, {}, Panel([model], model.classes), rules)
     labels = [model.classes[at] for at in function(train).argmax(axis=1)]
     facts = Facts.of(tables, model, settings, labels)
     explainer = made(settings).fit(train, labels)

@@ -28,7 +28,7 @@ def test_1_many_classes_and_any_other_class(optimize, n_classes):
     model = linear(n_classes, 6, seed=n_classes)
     X = table(150, 6, seed=1)
     y = model(X).argmax(axis=1)
-    cfs = NICE(model, optimize=optimize, random_state=0).fit(X, y).explain(X)
+    cfs = NICE(model, optimize=optimize, search="greedy", random_state=0).fit(X, y).explain(X)
     assert cfs.found.all()
     assert (model(cfs.to_numpy()).argmax(axis=1) != y).all()
 
@@ -37,7 +37,7 @@ def test_1_the_step_is_the_best_of_all_hybrids():
     model = linear(4, 5, seed=3)
     X = table(80, 5, seed=2)
     y = model(X).argmax(axis=1)
-    cfs = NICE(model).fit(X, y).explain(X[:30])
+    cfs = NICE(model, search="greedy").fit(X, y).explain(X[:30])
     for one, row, own in zip(cfs, X, y, strict=False):
         gains = []
         for j in range(5):
@@ -92,8 +92,8 @@ def test_5_labels_are_labels_and_not_positions(labels):
     model = linear(2, 3, seed=8)
     noise = np.random.default_rng(9).random(100) < 0.1
     codes = np.where(noise, 1 - model(X).argmax(axis=1), model(X).argmax(axis=1))
-    reference = NICE(model).fit(X, codes).explain(X)
-    cfs = NICE(model).fit(X, np.array(labels)[codes]).explain(X)
+    reference = NICE(model, search="greedy").fit(X, codes).explain(X)
+    cfs = NICE(model, search="greedy").fit(X, np.array(labels)[codes]).explain(X)
     assert np.array_equal(cfs.to_numpy(), reference.to_numpy())
     assert set(cfs.predicted_after) == set(labels)
     donors = np.array(cfs.donors, dtype=int)

@@ -50,8 +50,9 @@ TABLES = {
 CATEGORICAL = {"zeros": ["b"], "zeros of an array": [0, 1], "zeros of polars": ["a"], "nullable zeros": ["a", "b"]}
 SEARCHES = {
     "none": {"optimize": "none"},
-    "sparsity": {"optimize": "sparsity"},
-    "proximity": {"optimize": "proximity"},
+    "sparsity": {"optimize": "sparsity", "search": "greedy"},
+    "proximity": {"optimize": "proximity", "search": "greedy"},
+    "default": {},
     "thorough": {"search": "thorough", "plausibility": lambda X: np.zeros(len(X))},
     "no training row": {"optimize": "none", "share_donor": False},
 }
@@ -297,11 +298,11 @@ def test_thorough_is_no_worse_than_greedy_where_training_rows_are_kept_back():
     options = {"classes": [0, 1], "justified": False, "share_donor": False, "plausibility": lambda X: X.sum(axis=1)}
     model = by_table(np.array([[0.98, 0.7, 0.67], [0.54, 0.49, 0.66], [0.55, 0.87, 0.92]]))
     X, row = np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 2.0]]), np.array([[1.0, 1.0]])
-    for search in ({}, {"search": "thorough", "neighbors": 2}):
+    for search in ({"search": "greedy"}, {"search": "thorough", "neighbors": 2}):
         assert NICE(model, **search, **options).fit(X).explain(row).found.all()
     model = by_table(np.array([[0.93, 0.93, 0.47], [0.71, 0.14, 0.17], [0.77, 0.39, 0.82]]))
     X, row = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [2.0, 0.0]]), np.array([[0.0, 2.0]])
-    for search in ({}, {"search": "thorough", "neighbors": 2}):
+    for search in ({"search": "greedy"}, {"search": "thorough", "neighbors": 2}):
         cfs = NICE(model, optimize="proximity", **search, **options).fit(X).explain(row)
         assert cfs.metrics()["proximity"].tolist() == [1.0]
 

@@ -151,7 +151,7 @@ def see_objective():
 
     # The greedy search follows the reward: as a function of the user's that is written out.
     by_hand = NICE(model, optimize=lambda r: (r.score - r.previous_score) / (r.step_distance + 0.1)).fit(X, y)
-    greedy = NICE(model, optimize="effort").fit(X, y)
+    greedy = NICE(model, optimize="effort", search="greedy").fit(X, y)
     assert_same(greedy.explain(rows), by_hand.explain(rows))
 
     # The thorough search makes the cost small: nothing that it knows of is better, and nothing that is greedy.
@@ -190,7 +190,7 @@ def see_objective():
         assert replay(record, again).is_same
 
     # On the command line; and it is known where it is misspelt, or looked for.
-    assert "effort, thorough search" in nicecf(*FIT_BANK, "--optimize", "effort", "--search", "thorough")
+    assert "effort, thorough search" in nicecf(*FIT_BANK, "--optimize", "effort")
     nicecf(*EXPLAIN_BANK)
     other = json.dumps([line["n_changes"] for line in lines_of("out.jsonl")])
     assert other == json.dumps([int(n) for n in thorough.explain(X.head(8)).metrics()["sparsity"]])
@@ -270,7 +270,7 @@ def see_rule():
 
     # On the command line.
     assert "max_percent {'age': 20.0}" in nicecf(*FIT_BANK, "--rules", "rules.toml")
-    expected = greedy.explain(X.head(8), constraints=Constraints.from_frame(sheet))
+    expected = thorough.explain(X.head(8), constraints=Constraints.from_frame(sheet))
     nicecf(*EXPLAIN_BANK, "--rules", "rules.csv", code=0 if expected.found.all() else 3)
     assert [line["age"] for line in lines_of("out.jsonl")] == expected.to_frame()["age"].tolist()
 

@@ -11,6 +11,7 @@
     └── ExperimentError  results cannot be kept, or are not there    (also a RuntimeError)
 
     DecisionWarning      the model's predict does not follow its probabilities   (a UserWarning)
+    LongRunWarning       the rest of an explain call will take more than a minute   (a UserWarning)
 
 A row for which no counterfactual exists is not an error: it is a value, ``found`` is False and
 ``reasons`` says why.
@@ -42,6 +43,10 @@ class ModelError(NicecfError, RuntimeError):
 
 class DecisionWarning(UserWarning):
     """The model's ``predict`` differs from the class with the highest probability, which is what nicecf explains."""
+
+
+class LongRunWarning(UserWarning):
+    """The rest of an ``explain`` call will take more than a minute, by the rows that it has searched so far."""
 
 
 class NotFittedError(NicecfError, _SklearnNotFittedError):

@@ -18,7 +18,7 @@ from nicecf.explain.fitted import Fitted, Models, Plausibility, refusal
 from nicecf.explain.pipeline import explain
 from nicecf.explain.search_options import SearchOptions
 from nicecf.explain.targets import in_order_of_rows
-from nicecf.explain.training import ModelOptions, Training, find_twin, learn, measured_cost, twin_by_default
+from nicecf.explain.training import ModelOptions, Training, TreeCells, learn, measured_cost, twin_for
 from nicecf.models.decision import check_min_probability
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called, described
@@ -40,8 +40,9 @@ from nicecf.tables.statistics import TableStatistics
 class NICE(Explainer):
     """Nearest instance counterfactual explanations (Brughmans, Leyman and Martens).
 
-    A counterfactual is a walk from a row to one *donor*, the nearest training row that the model correctly puts in
-    another class, one feature at a time, until the decision changes. Under rules, a donor is a training row seen
+    In the paper, a counterfactual is a walk from a row to one *donor*, the nearest training row that the model
+    correctly puts in another class, one feature at a time, until the decision changes. The default search starts from
+    there and looks for a better one among the values of many training rows. Under rules, a donor is a training row seen
     through the rules: every value that the row must not take is replaced by the row's own.
 
     Parameters
@@ -52,15 +53,17 @@ class NICE(Explainer):
     optimize
         ``"none"``: the donor itself. ``"sparsity"``: few changes. ``"proximity"``: a short distance.
         ``"plausibility"``: close to the training data. ``"balanced"`` (thorough search only): no worse than the
-        paper's NICE(spars) in changes, distance and plausibility at once. Or, for the greedy search, your own reward: a
-        function of a :class:`nicecf.search.objectives.Round` that returns one number per hybrid.
+        paper's NICE(spars) in changes, distance and plausibility at once. Or your own reward, which the greedy search
+        follows: a function of a :class:`nicecf.search.objectives.Round` that returns one number per hybrid.
     search
-        ``"greedy"``: the paper's search, one walk to one donor. ``"thorough"``: the best counterfactual from the values
-        of many training rows, at the cost of hundreds to thousands of model rows per row; never worse than the paper's.
+        ``"thorough"``: the best counterfactual from the values of many training rows, at the cost of hundreds to
+        thousands of model rows per row; never worse than the paper's. ``"greedy"``: the paper's search, one walk to one
+        donor, and the faster one. None: ``"thorough"``; but ``"greedy"`` for ``optimize="none"`` and for a reward of
+        your own, by which finished counterfactuals cannot be compared. After ``fit``, ``search_`` says which one it is.
     neighbors
         How many of the nearest donors the thorough search considers. None means up to 8 if donors are mixed, else 100
-        and in addition single changes towards all donors. (With one donor, under rules and with ``share_donor=False``,
-        it is at least 100.) The greedy search walks to one.
+        and in addition single changes towards all donors, and for ``"plausibility"`` the most plausible donors. (With
+        one donor, under rules and with ``share_donor=False``, it is at least 100.) The greedy search walks to one.
     mix_donors
         Whether a counterfactual of the thorough search, for ``"sparsity"`` and ``"proximity"``, may hold values of
         several training rows: on average nearer, with fewer changes, and faster to find. If not, all its new values are
@@ -122,7 +125,7 @@ class NICE(Explainer):
     >>> model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     >>> nice = NICE(model, optimize="sparsity").fit(X, y)
     >>> nice.explain(X.iloc[[0]], target_class=1)[0].text()
-    'If petal width (cm) were 1.1 instead of 0.2, the model would say 1 (91 %) instead of 0 (100 %).'
+    'If petal width (cm) were 1.0 instead of 0.2, the model would say 1 (91 %) instead of 0 (100 %).'
     """
 
     def __init__(
@@ -130,7 +133,7 @@ class NICE(Explainer):
         model: Any,
         *,
         optimize: Goal | Reward = "sparsity",
-        search: Literal["greedy", "thorough"] = "greedy",
+        search: Literal["greedy", "thorough"] | None = None,
         neighbors: int | None = None,
         mix_donors: bool = True,
         distance: Literal["heom"] = "heom",
@@ -213,7 +216,8 @@ class NICE(Explainer):
         first, the row has no answer.)
 
         ``progress``: True shows a bar on stderr, False none, None one on a terminal if the call takes longer than a
-        second; or a function of (rows done, total rows).
+        second; or a function of (rows done, total rows). If the rest of the call will take more than a minute, by the
+        first rows, a :class:`nicecf.LongRunWarning` says how long; not with ``time_budget``, nor with False.
 
         The same input gives the same answer, a batch gives the same as its rows one by one, and threads may share one
         explainer.
@@ -232,6 +236,7 @@ class NICE(Explainer):
             n_wanted=n_counterfactuals,
             deadline=deadline,
             progress=progress,
+            if_long=self._if_long if time_budget is None else None,
         )
         return Counterfactuals(explain(call, self._fitted))
 
@@ -276,15 +281,18 @@ class NICE(Explainer):
     ) -> Self:
         """The same explainer with another objective or search, without fitting again; None keeps the current one.
 
+        If nobody has chosen the search by its name, it goes with the objective, as in ``NICE(model, optimize=...)``.
         Raises OptionError if plausibility is needed now but ``fit`` did not learn it.
         """
         self._check_fitted()
         self._check_unchanged()
         asked = {"optimize": optimize, "search": search, "neighbors": neighbors}
         asked = {name: value for name, value in asked.items() if value is not None}
-        if search == "greedy" and neighbors is None:
+        options = self.get_params(deep=False) | asked
+        is_thorough = SearchOptions(options["search"], options["optimize"], neighbors, mix_donors=True).is_thorough
+        if neighbors is None and not is_thorough:
             asked["neighbors"] = None  # the number is for the thorough search only
-        other = type(self)(**self.get_params(deep=False) | asked)
+        other = type(self)(**options | asked)
         fitted = self._fitted
         if fitted.plausibility is None and other._search_options.needs_plausibility:
             raise OptionError(
@@ -300,7 +308,7 @@ class NICE(Explainer):
             plausibility=fitted.plausibility,
         )
         other._keep(replace(fitted, search=search_, neighborhood=neighborhood))
-        other._options = self._options | described(asked)
+        other._options = self._options | described(asked) | other._chosen()
         return other
 
     def _fitted_to(self, training: Training, values: Floats) -> Fitted:
@@ -312,23 +320,23 @@ class NICE(Explainer):
         cost = measured_cost(
             panel, schema, canaries, seconds=training.seconds, calls=training.calls, n_rows=len(values)
         )
-        twin, twin_cost = None, cost
-        sample, rows = training.sample
-        compared = (self.model, training.schema, canaries, rows, training.outputs[sample])
-        if self.accelerate:
-            twin, twin_cost = find_twin(*compared)
-        elif self._may_have_twin:
-            twin, twin_cost = twin_by_default(*compared, cost)
+        places, rows = training.sample
+        sample = rows, training.outputs[places]
+        twin, twin_cost, uses_twin = twin_for(
+            self.accelerate, self.model, training.schema, canaries, sample, cost, may_be_read=self._may_be_read
+        )
         distance = Heom.of(values, schema.is_categorical, self.scale, weights_of(self.feature_weights, schema))
         statistics = training.statistics if schema is training.schema else TableStatistics.of(values, schema)
         donors = self._indexed(training, values, distance)
+        if twin is not None:
+            donors = donors.with_cells(TreeCells(twin, training.schema))
         search, neighborhood = self._search_options.searching(
             donors, distance, is_refused=refusal(privacy, schema), plausibility=plausibility
         )
         return Fitted(
             explainer="NICE",
             schema=schema,
-            models=Models(panel, cost, canaries, twin, twin_cost, confirms=self.accelerate != "unconfirmed"),
+            models=Models(panel, cost, canaries, twin, twin_cost, uses_twin, confirms=self.accelerate != "unconfirmed"),
             distance=distance,
             statistics=statistics,
             fingerprints=training.fingerprints,
@@ -359,14 +367,30 @@ class NICE(Explainer):
         return Plausibility(Autoencoder.train(values, schema.is_categorical, seed=seed), is_own=True)
 
     @property
-    def _may_have_twin(self) -> bool:
-        """Whether a twin is used, if there is one, though nobody asked for it."""
+    def search_(self) -> str:
+        """The search that runs, ``"thorough"`` or ``"greedy"``: what ``search=None`` came to."""
+        self._check_fitted()
+        return str(self._options["search"])
+
+    @property
+    def _if_long(self) -> str:
+        """What can be done about a call that takes long."""
+        is_quicker = self.search_ == "thorough" and self._search_options.reward is not None
+        greedy = "search='greedy' is faster and gives the paper's answers; " if is_quicker else ""
+        return f"{greedy}time_budget= limits the time."
+
+    @property
+    def _may_be_read(self) -> bool:
+        """Whether the trees of the model are read, if it has any, though nobody asked for it."""
         by_probabilities = not self.robust_to and not isinstance(self.decision, str)
-        return self.accelerate is None and self._search_options.is_thorough and by_probabilities
+        return self._search_options.is_thorough and by_probabilities
 
     @property
     def _search_options(self) -> SearchOptions:
         return SearchOptions(self.search, self.optimize, self.neighbors, bool(self.mix_donors))
+
+    def _chosen(self) -> dict[str, Any]:
+        return {"search": self._search_options.chosen}
 
     def _check_options(self) -> None:
         self._search_options.check()
@@ -413,7 +437,7 @@ class NICE(Explainer):
         """Options of ``explain``."""
         check_choice(progress)
         check_count("n_counterfactuals", n_counterfactuals)
-        if n_counterfactuals > 1 and self._options["search"] != "thorough":
+        if n_counterfactuals > 1 and self.search_ != "thorough":
             raise OptionError(
                 f"n_counterfactuals={n_counterfactuals} needs search='thorough': the greedy search finds one per row."
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -282,7 +283,7 @@ class TestTheWholeWay:
 
     def test_several_counterfactuals_of_a_row(self, run):
         model = ("--model", "model.joblib", "--trust-pickle")
-        assert run(*FIT, *model, "--search", "thorough", "--seed", "1")[0] == 0
+        assert run(*FIT, *model, "--seed", "1")[0] == 0
         Path("one.csv").write_text("\n".join(Path("new.csv").read_text().splitlines()[:2]))
         assert run("explain", "own.nice", "one.csv", *model, "--id", "customer", "--out", "o.csv", "--n", "2")[0] == 0
         assert pd.read_csv("o.csv")["counterfactual"].tolist() == [0, 1]
@@ -395,6 +396,19 @@ class TestFit:
         assert nice._fitted.schema.is_categorical.sum() == 9
 
     @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            ((), "sparsity, thorough search"),
+            (("--optimize", "none"), "none, greedy search"),
+            (("--search", "greedy"), "sparsity, greedy search"),
+            (("--optimize", "balanced"), "balanced, thorough search"),
+        ],
+    )
+    def test_the_search_is_thorough_unless_the_goal_compares_nothing(self, run, given, said):
+        code, out, _ = run(*FIT, *OWN, *given)
+        assert (code, f"seeks    {said}" in out) == (0, True)
+
+    @pytest.mark.parametrize(
         ("given", "expected"), [("0.3", 0.3), ('{"denied": 0.25}', {"denied": 0.25}), ("predict", "predict")]
     )
     def test_decisions_are_given_in_several_ways(self, here, given, expected):
@@ -481,7 +495,7 @@ class TestExplain:
         "max changes": ([*EXPLAIN, "--max-changes", "0"], 2, "max_changes must be a whole number of at least 1"),
         "optimize": ([*EXPLAIN, "--optimize", "plausibility"], 2, "this explainer was fitted without a measure of plausibility"),
         "goal": ([*EXPLAIN, "--optimize", "sparcity"], 2, "Did you mean 'sparsity'?"),
-        "several": ([*EXPLAIN, "--n", "3"], 2, "n_counterfactuals"),
+        "several": ([*EXPLAIN, "--search", "greedy", "--n", "3"], 2, "n_counterfactuals"),
         "time": ([*EXPLAIN, "--time-budget", "-1"], 2, "time_budget must be a number of seconds above 0"),
         "style": ([*EXPLAIN, "--style", "poem"], 2, "invalid choice: 'poem'"),
         "wording": ([*EXPLAIN, "--wording", "nope.toml"], 1, "there is no file nope.toml"),
@@ -629,6 +643,20 @@ class TestExplain:
         command = [sys.executable, "-m", "nicecf", *FIT, "--model", "nicecf_warned:model"]
         ran = subprocess.run(command, capture_output=True, text=True, check=True)
         assert ran.stderr == "nicecf: warning: mind this\n"
+
+    def test_a_long_run_is_announced_in_one_line(self, run, monkeypatch):
+        for name, value in {"progress._LONG": -1.0, "progress._JUDGED_BY": 0.0}.items():
+            monkeypatch.setattr(f"nicecf.support.{name}", value)
+        monkeypatch.setattr("nicecf.search.mixed._MOST_ROWS", 10)
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            code, _, err = run(*EXPLAIN)
+            assert (code, run(*EXPLAIN, "--time-budget", "1000")[2]) == (0, "")
+        assert re.fullmatch(
+            r"nicecf: warning: explaining the other \d+ rows will take about \d+ minutes\. search='greedy' is faster "
+            r"and gives the paper's answers; time_budget= limits the time\.\n",
+            err,
+        )
 
 
 class TestShow:

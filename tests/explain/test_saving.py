@@ -215,7 +215,8 @@ RULES = Constraints(
 )  # fmt: skip
 OPTIONS = {
     "none": {"optimize": "none"},
-    "plausibility": {"optimize": "plausibility", "random_state": np.int64(3)},
+    "greedy": {"search": "greedy"},
+    "plausibility": {"search": "greedy", "optimize": "plausibility", "random_state": np.int64(3)},
     "thorough": {"search": "thorough", "neighbors": 10},
     "thorough balanced": {"search": "thorough", "optimize": "balanced", "neighbors": 5},
     "std unjustified": {"scale": "std", "justified": False},
@@ -240,8 +241,9 @@ def test_every_option_comes_back(name, tmp_path, monkeypatch):
     monkeypatch.setattr(Autoencoder, "train", None)  # it is not trained again
     again = NICE.load(path, model=Scorecard())
     assert again._options == nice._options
+    assert again.search == nice.search
     calls = [
-        {"n_counterfactuals": 3} if nice.search == "thorough" else {},
+        {"n_counterfactuals": 3} if nice.search_ == "thorough" else {},
         {"target_class": Y.iloc[:3].to_numpy(), "constraints": Constraints(immutable=["age", "income"], max_changes=1)},
     ]  # fmt: skip
     for call in calls:

@@ -6,14 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_selector, make_column_transformer
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.decomposition import PCA
+from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from nicecf import NICE, ModelError, OptionError
 from nicecf.explain import training
+from nicecf.models.twin import TreeTwin
+from nicecf.tables.schema import Schema
 from nicecf.testing import applicants, assert_same
 
 X, Y = applicants(300)
@@ -72,9 +76,9 @@ def test_the_twin_gives_the_same_answers_with_one_call_of_the_model(name, head):
     preprocessing, table = PREPROCESSING[name]
     model = forest(preprocessing, table, head)
     some = table[:40]
-    plain = NICE(model, random_state=0).fit(table, Y).explain(some)
-    confirmed = NICE(model, accelerate=True).fit(table, Y).explain(some)
-    unconfirmed = NICE(model, accelerate="unconfirmed").fit(table, Y).explain(some)
+    plain = NICE(model, search="greedy", random_state=0).fit(table, Y).explain(some)
+    confirmed = NICE(model, search="greedy", accelerate=True).fit(table, Y).explain(some)
+    unconfirmed = NICE(model, search="greedy", accelerate="unconfirmed").fit(table, Y).explain(some)
     assert confirmed.model_calls == 1
     assert confirmed.model_rows <= 40 + 40 + 3
     assert unconfirmed.model_calls == 0
@@ -95,12 +99,61 @@ def test_the_thorough_search_needs_one_call_too():
 def test_the_thorough_search_reads_the_trees_by_itself_and_the_greedy_one_does_not(monkeypatch):
     model = forest(by_column(), X)
     monkeypatch.setattr(training, "_MUCH_SLOWER", np.inf)  # however busy the machine is
-    assert NICE(model, search="thorough").fit(X, Y).explain(X[:5]).model_calls == 1
-    assert NICE(model).fit(X, Y)._fitted.models.twin is None
+    assert NICE(model).fit(X, Y).explain(X[:5]).model_calls == 1
+    assert NICE(model, search="greedy").fit(X, Y)._fitted.models.twin is None
+    assert NICE(model, optimize="none").fit(X, Y)._fitted.models.twin is None
     assert NICE(model, search="thorough", robust_to=[model]).fit(X, Y)._fitted.models.twin is None
     assert NICE(lambda X: model.predict_proba(X), search="thorough").fit(X, Y)._fitted.models.twin is None
     monkeypatch.setattr(training, "_MUCH_SLOWER", -1.0)  # a row can take no measurable time
-    assert NICE(model, search="thorough").fit(X, Y)._fitted.models.twin is None
+    assert not NICE(model, search="thorough").fit(X, Y)._fitted.models.uses_twin
+
+
+class TestCells:
+    """Values that no tree tells apart."""
+
+    def cells(self, model, table):
+        schema, rows = Schema.of(table, "auto")
+        return TreeTwin(model, schema).cells(rows, schema)
+
+    def test_are_those_between_two_thresholds_whatever_the_scaler(self):
+        random = np.random.default_rng(0)
+        table = pd.DataFrame(
+            {"a": random.normal(size=300), "b": random.normal(size=300), "c": random.choice(["x", "y"], 300)}
+        )
+        scaled = make_column_transformer((OneHotEncoder(), ["c"]), (StandardScaler(), ["b", "a"]))
+        y = (table["a"] - table["b"] + (table["c"] == "x") > 0.3).astype(int)
+        model = make_pipeline(scaled, GradientBoostingClassifier(n_estimators=5, max_depth=2, random_state=0)).fit(
+            table, y
+        )
+        cells = self.cells(model, table)
+        assert (cells[:, 2] == -1).all()  # a category is two inputs
+        for j, name in enumerate("ab"):
+            # Along each feature, the model's answer changes only from one cell to the next.
+            order = np.argsort(table[name].to_numpy())
+            for _, row in table[:20].iterrows():
+                moved = pd.DataFrame([row] * len(table)).assign(**{name: table[name].to_numpy()[order]})
+                answers = model.predict_proba(moved.astype(table.dtypes))[:, 1]
+                is_same = cells[order][1:, j] == cells[order][:-1, j]
+                assert (answers[1:] == answers[:-1])[is_same].all()
+            assert 1 < len(np.unique(cells[:, j])) < 40
+
+    def test_are_not_known_of_features_that_are_mixed(self):
+        random = np.random.default_rng(0)
+        table = random.normal(size=(200, 3))
+        model = make_pipeline(PCA(), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(table, table[:, 0] > 0)
+        assert (self.cells(model, table) == -1).all()
+
+    def test_a_narrow_peak_is_found_though_no_near_donor_has_its_value(self):
+        random = np.random.default_rng(0)
+        table = np.round(random.normal(size=(3000, 3)), 3)
+        table[:12, 0] = 0.5005
+        y = ((table[:, 0] == 0.5005) | (table[:, 1] > 1)).astype(int)
+        model = DecisionTreeClassifier(random_state=0).fit(table, y)
+        table[:12, 2] = 40.0  # the model does not mind
+        rows = table[(y == 0) & (table[:, 1] < -1) & (table[:, 0] > 0)][:20]
+        for accelerate in (False, True):
+            nice = NICE(model, search="thorough", optimize="proximity", accelerate=accelerate).fit(table, y)
+            assert (nice.explain(rows).to_numpy()[:, 0] == 0.5005).all()
 
 
 def assert_the_twin_is_right(nice, rows):
@@ -113,7 +166,7 @@ def test_categories_that_training_never_saw():
     model = forest(by_column(), X)
     rows = X[:5].assign(city=["Oostende", "Mechelen", "Gent", "Oostende", "Ieper"])
     fast = NICE(model, accelerate=True).fit(X, Y).explain(rows)
-    assert_same(NICE(model).fit(X, Y).explain(rows), fast)
+    assert_same(NICE(model, accelerate=False).fit(X, Y).explain(rows), fast)
     assert_the_twin_is_right(NICE(model, accelerate=True).fit(X, Y), rows)
 
 
@@ -132,7 +185,7 @@ def test_when_the_model_disagrees_it_is_searched_again_with_the_model(monkeypatc
 
     lying.rounding = 1e-12
     monkeypatch.setattr(training, "twin_of", lambda *_: lying)
-    plain, fast = NICE(model).fit(X, Y).explain(X[:20]), NICE(model, accelerate=True).fit(X, Y).explain(X[:20])
+    plain, fast = (NICE(model, accelerate=how).fit(X, Y).explain(X[:20]) for how in (False, True))
     assert_same(plain, fast)
     assert np.array_equal(plain.probability, fast.probability)
 
@@ -150,7 +203,7 @@ def test_when_the_model_disagrees_about_what_was_found_only(monkeypatch):
 
     lying.rounding = 1e-12
     monkeypatch.setattr(training, "twin_of", lambda *_: lying)
-    assert_same(NICE(model).fit(X, Y).explain(rows), NICE(model, accelerate=True).fit(X, Y).explain(rows))
+    assert_same(*(NICE(model, accelerate=how).fit(X, Y).explain(rows) for how in (False, True)))
 
 
 def test_a_model_that_was_trained_again_is_noticed():
@@ -210,7 +263,7 @@ def test_other_values_are_an_error(value):
 def test_frames_whose_columns_stand_in_another_order_than_in_training():
     model = forest(by_column(), X)
     turned = X[X.columns[::-1]]
-    plain = NICE(model).fit(turned, Y).explain(X[:20])
+    plain = NICE(model, accelerate=False).fit(turned, Y).explain(X[:20])
     assert_same(plain, NICE(model, accelerate=True).fit(turned, Y).explain(X[:20]))
 
 

@@ -51,9 +51,10 @@ def test_one_row(cfs):
     one = cfs[-1]
     assert one.to_frame().equals(cfs.to_frame().iloc[[-1]])
     assert one.predicted == cfs.predicted[29]
-    assert one.donor == cfs.donors[29]
     assert all(isinstance(change, Change) for change in one.changes)
-    assert [row.donor for row in cfs] == list(cfs.donors)
+    donors = [None if donor is pd.NA else donor for donor in cfs.donors]
+    assert [row.donor for row in cfs] == donors
+    assert len(set(donors)) > 2
 
 
 def test_positions_that_are_not_there(cfs):
@@ -117,17 +118,17 @@ def test_one_answer_in_words():
     nice, X = loans()
     one = nice.explain(X.iloc[[0]])[0]
     assert one.text() == (
-        "If income were 40 instead of 10 and home were own instead of rent, the model would say approved (70 %) "
+        "If home were own instead of rent and income were 30 instead of 10, the model would say approved (60 %) "
         "instead of denied (90 %)."
     )
     assert repr(one).splitlines() == [
         one.text(),
         "",
         "feature  before  after  P(approved)",
-        "income   10      40     40 %",
-        "home     rent    own    70 %",
+        "home     rent    own    40 %",
+        "income   10      30     60 %",
     ]
-    assert str(one.changes[0]) == "income: 10 -> 40"
+    assert str(one.changes[1]) == "income: 10 -> 30"
     assert nice.explain(X.iloc[[0]], target_class="denied")[0].text() == (
         "The model says denied (90 %) already; nothing has to change."
     )
@@ -137,7 +138,7 @@ def test_many_answers_in_words():
     nice, X = loans()
     lines = repr(nice.explain(pd.concat([X] * 5, ignore_index=True))).splitlines()
     assert lines[0] == "Counterfactuals: 15 rows, 15 found (100.0%), 1.3 changes on average"
-    assert lines[1] == "  0  denied -> approved  income: 10 -> 40, home: rent -> own"
+    assert lines[1] == "  0  denied -> approved  home: rent -> own, income: 10 -> 30"
     assert lines[-1] == "  ... and 5 more rows"
     assert len(lines) == 12
 

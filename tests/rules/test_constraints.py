@@ -163,7 +163,7 @@ def test_a_range_that_leaves_out_the_rows_own_value_does_not_force_a_change(nice
 
 def test_one_row_under_rules_takes_one_call(nice):
     X, y = people()
-    slow = NICE(Points()).fit(X, y)
+    slow = NICE(Points(), search="greedy").fit(X, y)
     # As if a call took a second whatever its size: then one is all that is worth making.
     object.__setattr__(slow._fitted.models, "cost", Cost(call=1.0, row=1e-5))
     for rules in (

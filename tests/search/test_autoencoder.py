@@ -1,10 +1,12 @@
 """The measure of plausibility: trained when needed, and it measures."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from nicecf import NICE
-from nicecf.search.autoencoder import Autoencoder, Inputs
+from nicecf.search.autoencoder import Autoencoder, Inputs, layers
 from nicecf.testing import Scorecard, applicants
 
 nan = np.nan
@@ -70,6 +72,7 @@ def test_it_is_trained_only_when_needed(monkeypatch):
     X, y = applicants()
     for options in (
         {"optimize": "sparsity"},
+        {"optimize": "sparsity", "search": "greedy"},
         {"optimize": "none"},
         {"optimize": "plausibility", "plausibility": lambda X: X["age"]},
     ):
@@ -103,3 +106,22 @@ def test_very_many_rows_are_sampled(monkeypatch):
     training = np.random.default_rng(0).random((500, 2))
     first, second = (Autoencoder.train(training, np.zeros(2, bool), seed=1)(training) for _ in range(2))
     assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("width", [3, 40, 150, 500])
+def test_errors_do_not_depend_on_the_rows_beside(width):
+    random = np.random.default_rng(width)
+    sizes = [width, *layers(width), width]
+    weights = tuple(random.normal(size=shape) / 4 for shape in pairwise(sizes))
+    biases = tuple(random.normal(size=size) for size in sizes[1:])
+    training = random.random((200, width))
+    error = Autoencoder(Inputs.of(training, np.zeros(width, dtype=bool)), weights, biases)
+    table = signal = error.inputs(training)
+    for weight, bias in zip(weights[:-1], biases[:-1], strict=True):
+        signal = np.tanh(signal @ weight + bias)
+    plain = ((signal @ weights[-1] + biases[-1] - table) ** 2).sum(axis=1)
+    np.testing.assert_allclose(error(training), plain, rtol=1e-9)
+    np.testing.assert_allclose(error.reconstructed(table), signal @ weights[-1] + biases[-1], rtol=1e-11, atol=1e-11)
+    assert error(training[:0]).shape == (0,)
+    for some in (slice(0, 1), slice(5, 38), slice(199, 3, -7)):
+        assert error(training[some]).tolist() == error(training)[some].tolist()

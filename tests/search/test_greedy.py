@@ -32,7 +32,7 @@ class Counting:
 
 
 def fitted(p, optimize, model=None):
-    return p.nice(optimize, model).fit(p.frame(p.rows), p.labels)
+    return p.nice(optimize, model, search="greedy").fit(p.frame(p.rows), p.labels)
 
 
 @pytest.mark.parametrize("optimize", VARIANTS)
@@ -96,7 +96,7 @@ def test_model_calls_stay_the_same_for_more_rows():
         return np.column_stack([1 - p, p])
 
     y = probabilities(X).argmax(axis=1)
-    nice = NICE(probabilities).fit(X, y)
+    nice = NICE(probabilities, search="greedy").fit(X, y)
     few, many = nice.explain(X[:20]), nice.explain(X)
     assert many.model_calls <= many.metrics()["rounds"].max() + 1
     assert many.model_calls <= few.model_calls + 4
@@ -111,7 +111,7 @@ def test_the_donors_that_a_row_may_have_are_asked_about_in_the_first_call():
         p = (X[:, 0] > 0.5).astype(float)
         return np.column_stack([1 - p, p])
 
-    nice = NICE(probabilities).fit(np.array([[0.0], [5.0], [1.0]]), [0, 1, 1])
+    nice = NICE(probabilities, search="greedy").fit(np.array([[0.0], [5.0], [1.0]]), [0, 1, 1])
     asked.clear()
     assert nice.explain(np.array([[0.2]])).to_numpy().tolist() == [[1.0]]
     # The row, the first training row of each class, and the nearest donors; the walk asks for nothing more.
@@ -128,7 +128,7 @@ def test_large_batches_are_cut_into_chunks_with_the_same_answers(monkeypatch):
         p = (X.sum(axis=1) + X[:, 0]) / 20
         return np.column_stack([1 - p, p])
 
-    nice = NICE(probabilities).fit(X, probabilities(X).argmax(axis=1))
+    nice = NICE(probabilities, search="greedy").fit(X, probabilities(X).argmax(axis=1))
     whole = nice.explain(X)
     sizes.clear()
     monkeypatch.setattr(scorer.Cost, "rows_worth_a_call", 0)
@@ -145,7 +145,7 @@ def test_forgetting_remembered_rows_changes_no_answer(monkeypatch):
         p = X @ np.array([5, 3, 2, 2, 1, 1]) / 28
         return np.column_stack([1 - p, p])
 
-    nice = NICE(probabilities, optimize="proximity").fit(X, probabilities(X).argmax(axis=1))
+    nice = NICE(probabilities, optimize="proximity", search="greedy").fit(X, probabilities(X).argmax(axis=1))
     remembered = nice.explain(X)
     for most in (0, 60, 420, 1200):
         monkeypatch.setattr(scorer.RememberedRows, "_most_cells", most)
@@ -160,7 +160,7 @@ def test_minus_zero_is_no_change_but_stays_what_it_is():
         p = (X[:, 0] > 0) * 0.8 + 0.1
         return np.column_stack([1 - p, p])
 
-    nice = NICE(probabilities).fit(np.array([[0.0], [1.0]]), [0, 1])
+    nice = NICE(probabilities, search="greedy").fit(np.array([[0.0], [1.0]]), [0, 1])
     asked.clear()
     cfs = nice.explain(np.array([[0.0], [-0.0]]))
     assert cfs.to_numpy().tolist() == [[1.0], [1.0]]
@@ -248,7 +248,7 @@ def test_a_small_lattice_is_explained_in_one_call(monkeypatch):
         p = X.mean(axis=1)
         return np.column_stack([1 - p, p])
 
-    nice = NICE(probabilities).fit(X, [0, 1, 0])
+    nice = NICE(probabilities, search="greedy").fit(X, [0, 1, 0])
     # The row and the two witnesses; then whole rounds of a lattice of 4, in half the budget for each possible donor.
     for budget, expected in ((0, [3, 4, 3]), (1, [3, 4, 3]), (8, [3 + 4, 3 + 3]), (60, [3 + 2**4 - 2])):
         looking_ahead(monkeypatch, budget)
@@ -259,7 +259,7 @@ def test_a_small_lattice_is_explained_in_one_call(monkeypatch):
 
 def test_a_named_target_leaves_one_donor_to_look_ahead_to(monkeypatch):
     X = np.array([[0.0, 0, 0, 0], [1.0, 1, 1, 1], [0.0, 0, 0, 1]])
-    nice = NICE(lambda X: np.column_stack([1 - X.mean(axis=1), X.mean(axis=1)])).fit(X, [0, 1, 0])
+    nice = NICE(lambda X: np.column_stack([1 - X.mean(axis=1), X.mean(axis=1)]), search="greedy").fit(X, [0, 1, 0])
     looking_ahead(monkeypatch, 14)  # the lattice of one donor, but not half of it for each of two
     row = np.array([[0.0, 0, 0, 0.25]])
     assert nice.explain(row, target_class=1).model_calls == 1
@@ -275,7 +275,7 @@ def test_a_model_that_fails_on_a_row_that_nobody_wanted_does_not_fail_the_call(m
         p = X @ np.array([0.3, 0.3, 0.3])
         return np.column_stack([1 - p, p])
 
-    nice = NICE(probabilities).fit(X, [0, 1])
+    nice = NICE(probabilities, search="greedy").fit(X, [0, 1])
     looking_ahead(monkeypatch, 1000)
     one = nice.explain(X[[0]])[0]
     assert [change.feature for change in one.changes] == ["x0", "x1"]

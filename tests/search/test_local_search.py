@@ -47,7 +47,8 @@ def test_values_of_several_rows_make_a_nearer_counterfactual():
 def test_every_value_is_the_rows_own_or_held_by_the_row_that_is_named(p, optimize):
     nice = p.nice(optimize, search="thorough").fit(p.frame(p.rows), p.labels)
     cfs = nice.explain(p.frame(p.to_explain), target_class=p.target)
-    greedy = p.nice(optimize).fit(p.frame(p.rows), p.labels).explain(p.frame(p.to_explain), target_class=p.target)
+    by_walk = p.nice(optimize, search="greedy").fit(p.frame(p.rows), p.labels)
+    greedy = by_walk.explain(p.frame(p.to_explain), target_class=p.target)
     assert (cfs.found == greedy.found).all()
     measure = cfs.metrics()[optimize].to_numpy(dtype=float, na_value=0)
     assert (measure <= greedy.metrics()[optimize].to_numpy(dtype=float, na_value=0) + 1e-9).all()
@@ -166,4 +167,5 @@ def test_it_comes_near_to_the_best_mix_of_all_training_values():
         reached += nice.explain(rows).metrics()["proximity"].tolist()
         best += [best_of_all_values(model, row, train, np.ptp(train, axis=0)) for row in rows]
     assert (np.array(reached) >= np.array(best) - 1e-9).all()
-    assert sum(reached) <= 1.001 * sum(best)
+    assert sum(reached) <= 1.005 * sum(best)
+    assert np.isclose(reached, best).sum() >= 28  # of 30

@@ -5,7 +5,8 @@ import pytest
 
 from clock import Clock, set_clock
 from nicecf import NICE, Constraints
-from nicecf.search.local_search import LocalSearch
+from nicecf.models.scorer import nothing_ahead
+from nicecf.search import mixed
 from strategies import HashModel
 
 WEIGHTS = np.array([0.9, -0.6, 0.4, 1.2])
@@ -100,7 +101,7 @@ def test_no_search_is_begun_when_time_is_up(monkeypatch):
     set_clock(monkeypatch, clock)
     X = normal(60, 4)
     nice = NICE(clock, search="thorough", classes=[0, 1]).fit(X, linear(X).argmax(axis=1))
-    monkeypatch.setattr(LocalSearch, "run", never)
+    monkeypatch.setattr(mixed, "search_locally", never)
     cfs = nice.explain(X[:20], time_budget=0.5)
     assert cfs.found.all()
 
@@ -139,3 +140,27 @@ def test_one_weight_for_all_features_changes_no_answer(optimize, weight):
     mine, others = nice.explain(rows).metrics(), weighted.explain(rows).metrics()
     assert mine["sparsity"].tolist() == others["sparsity"].tolist()
     assert mine["proximity"].to_numpy() == pytest.approx(others["proximity"].to_numpy() / weight)
+
+
+@pytest.mark.parametrize("optimize", ["sparsity", "proximity"])
+def test_a_slow_model_is_called_less_often_for_one_row_with_the_same_answer(monkeypatch, optimize):
+    clock = Clock(slow_linear, call=0.05, row=1e-5)
+    set_clock(monkeypatch, clock)
+    X = normal(400, 6)
+    nice = NICE(clock, search="thorough", optimize=optimize, classes=[0, 1]).fit(X, slow_linear(X).argmax(axis=1))
+    calls = []
+    for at in range(20):
+        ahead = nice.explain(X[at : at + 1])
+        with nothing_ahead():
+            needed = nice.explain(X[at : at + 1])
+        assert np.array_equal(ahead.to_numpy(), needed.to_numpy())
+        calls.append((ahead.model_calls, needed.model_calls))
+    ahead, needed = np.median(calls, axis=0)
+    assert ahead <= 6
+    assert ahead < needed - 1
+
+
+def slow_linear(X):
+    X = np.asarray(X, dtype=float)
+    p = 1 / (1 + np.exp(-X @ [0.9, -0.6, 0.4, 1.2, 0.5, -0.3] - 0.5 * X[:, 0] * X[:, 1] - 1))
+    return np.column_stack([1 - p, p])

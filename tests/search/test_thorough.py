@@ -174,7 +174,7 @@ def spread(X):
 def test_large_lattices_are_searched_and_the_notes_say_so():
     X, y = noisy_table()
     options = {"plausibility": spread, "categorical_features": []}
-    greedy = NICE(linear, **options).fit(X, y).explain(X[:20])
+    greedy = NICE(linear, search="greedy", **options).fit(X, y).explain(X[:20])
     thorough = NICE(linear, search="thorough", mix_donors=False, **options).fit(X, y).explain(X[:20])
     assert (thorough.metrics()["sparsity"] <= greedy.metrics()["sparsity"]).all()
     assert thorough.metrics()["sparsity"].sum() < greedy.metrics()["sparsity"].sum()
@@ -283,7 +283,7 @@ def test_rows_without_a_counterfactual_keep_one_place():
 def test_pareto_needs_the_thorough_search():
     X, y = noisy_table()
     with pytest.raises(OptionError, match=r"pareto\(\) needs .* use NICE\(..., search='thorough'\)"):
-        NICE(linear).fit(X, y).explain(X[:1]).pareto()
+        NICE(linear, search="greedy").fit(X, y).explain(X[:1]).pareto()
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e40, 1e-50])
@@ -292,7 +292,7 @@ def test_errors_of_any_size_are_compared_as_they_are(scale, offset):
     X, y = noisy_table(n_features=5)
     error = lambda X: scale * (offset + spread(X))
     options = {"optimize": "plausibility", "plausibility": error}
-    greedy = NICE(linear, **options).fit(X, y).explain(X[:30]).metrics()["plausibility"]
+    greedy = NICE(linear, search="greedy", **options).fit(X, y).explain(X[:30]).metrics()["plausibility"]
     thorough = NICE(linear, search="thorough", mix_donors=False, **options).fit(X, y).explain(X[:30])
     assert len(thorough) == 30
     assert (thorough.metrics()["plausibility"] <= greedy).all()
@@ -301,7 +301,7 @@ def test_errors_of_any_size_are_compared_as_they_are(scale, offset):
 def test_balanced_with_negative_errors():
     X, y = noisy_table(n_features=5)
     error = lambda X: -10 + X[:, 2] + np.abs(X[:, 3])
-    greedy = NICE(linear, plausibility=error).fit(X, y).explain(X[:60]).metrics()
+    greedy = NICE(linear, search="greedy", plausibility=error).fit(X, y).explain(X[:60]).metrics()
     options = {"search": "thorough", "optimize": "balanced", "plausibility": error}
     balanced = NICE(linear, **options).fit(X, y).explain(X[:60]).metrics()
     for measure in ("sparsity", "proximity", "plausibility"):
@@ -312,7 +312,7 @@ def test_a_row_far_outside_keeps_the_papers_answer_or_better():
     X, y = noisy_table(n_features=4)
     row = X[[0]].copy()
     row[0, 3] = 1e25
-    greedy = NICE(linear).fit(X, y).explain(row)
+    greedy = NICE(linear, search="greedy").fit(X, y).explain(row)
     thorough = NICE(linear, search="thorough", mix_donors=False, neighbors=5).fit(X, y).explain(row)
     assert thorough.metrics()["sparsity"][0] <= greedy.metrics()["sparsity"][0]
 
@@ -425,7 +425,7 @@ ODDS = {"": 0.05, "a": 0.4, "b": 0.1, "c": 0.1}
 def test_changes_that_are_not_needed_are_taken_back(monkeypatch):
     model = by_set({**ODDS, "ab": 0.45, "ac": 0.42, "bc": 0.6, "abc": 0.9})
     X = np.array([[0.0, 0, 0], [1, 1, 1]])
-    greedy = NICE(model, plausibility=spread).fit(X, [0, 1]).explain(X[:1])
+    greedy = NICE(model, search="greedy", plausibility=spread).fit(X, [0, 1]).explain(X[:1])
     assert [c.feature for c in greedy[0].changes] == ["x0", "x1", "x2"]
     only_around(monkeypatch)
     cfs = (
@@ -439,7 +439,7 @@ def test_a_swap_is_exchanged_for_a_shorter_one(monkeypatch):
     X = np.array([[0.0, 0, 0], [1, 1, 0.3], [0, 0, 1]])
     labels = [0, 1, 0]
     options = {"plausibility": lambda X: np.ones(len(X))}
-    greedy = NICE(model, optimize="proximity", **options).fit(X, labels).explain(X[:1])
+    greedy = NICE(model, search="greedy", optimize="proximity", **options).fit(X, labels).explain(X[:1])
     assert sorted(c.feature for c in greedy[0].changes) == ["x0", "x1"]
     only_around(monkeypatch)
     cfs = NICE(model, search="thorough", mix_donors=False, neighbors=1, **options).fit(X, labels).explain(X[:1])
@@ -507,7 +507,7 @@ def test_where_the_best_alone_is_asked_for_it_is_the_same_one_for_fewer_question
     model = lambda X: np.column_stack([X @ weights < 0.5, X @ weights >= 0.5]).astype(float)
     n_asked = np.zeros(2)
     for options in ({"optimize": "none"}, {"optimize": "sparsity", "share_donor": False}):
-        nice = NICE(model, classes=[0, 1], justified=False, **options).fit(X[60:])
+        nice = NICE(model, search="greedy", classes=[0, 1], justified=False, **options).fit(X[60:])
         for most in (1, 2, 3):
             rules = Constraints(max_changes=most, increasing=[0])
             alone = nice.explain(X[:60], constraints=rules)
@@ -569,7 +569,8 @@ def test_an_objective_that_is_added_as_the_page_says_works_in_both_searches(monk
     X, model, error = noise(6, seed=2)
     options = {"optimize": "thrift", "classes": [0, 1], "justified": False, "plausibility": error}
     walked, by_function = (
-        NICE(model, **options | {"optimize": one}).fit(X[20:]).explain(X[:20]) for one in ("thrift", thrift)
+        NICE(model, search="greedy", **options | {"optimize": one}).fit(X[20:]).explain(X[:20])
+        for one in ("thrift", thrift)
     )
     testing.assert_same(walked, by_function)
     thorough = NICE(model, search="thorough", mix_donors=False, **options).fit(X[20:])
@@ -580,7 +581,7 @@ def test_an_objective_that_is_added_as_the_page_says_works_in_both_searches(monk
     assert all((costs["thrift"] <= costs[name]).all() for name in OWN)
     assert any((costs["thrift"] < costs[name]).any() for name in OWN)
     rules = Constraints(max_changes=1)
-    for nice in (thorough, NICE(model, **options).fit(X[20:])):
+    for nice in (thorough, NICE(model, **options).fit(X[20:]), NICE(model, search="greedy", **options).fit(X[20:])):
         assert nice.explain(X[:20], constraints=rules).found.any()
     assert_first_is(thorough.explain(X[:5], n_counterfactuals=2), thorough.explain(X[:5]))
     with pytest.raises(OptionError, match="'thrift'"):

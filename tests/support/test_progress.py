@@ -1,11 +1,14 @@
 """The progress bar: on a terminal, after a second; silent in pipes and logs."""
 
 import io
+import warnings
 
 import numpy as np
 import pytest
 
-from nicecf import NICE, OptionError
+from clock import Clock, set_clock
+from nicecf import NICE, LongRunWarning, OptionError
+from nicecf.search import mixed, thorough
 from nicecf.support import progress
 
 
@@ -103,3 +106,153 @@ def test_a_log_gets_a_line_now_and_then(monkeypatch, capsys):
         now[0] = 100.0 + seconds
         lines(done, 100)
     assert capsys.readouterr().err == "60 of 100 cells, 4:40 left\n90 of 100 cells, 0:35 left\n"
+
+
+# --- a warning before it takes long ----------------------------------------------------------------------------------
+
+
+def warned_of(steps, total=1_000_000, choice=None, if_long="Do less."):
+    """What is warned of if so many rows are done after so many seconds."""
+    now = [0.0]
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        patch.setattr(progress, "perf_counter", lambda: now[0])
+        patch.setattr("sys.stderr", io.StringIO())
+        with progress.reporting(choice, total, if_long=if_long) as report:
+            for seconds, done in steps:
+                now[0] = seconds
+                report(done)
+    assert all(one.category is LongRunWarning for one in caught)
+    return [str(one.message) for one in caught]
+
+
+def test_work_that_will_take_long_is_warned_of_once():
+    assert warned_of([(1.0, 256), (2.5, 768), (3.5, 1024), (9.0, 2048)]) == [
+        "explaining the other 998,976 rows will take about 54 minutes. Do less. progress=True shows how much is left."
+    ]
+    assert warned_of([(0, 100), (60, 200)], total=250) == []
+    assert warned_of([(0, 100), (60, 200)], total=310, choice=True) == [
+        "explaining the other 110 rows will take about 1 minute. Do less."
+    ]
+
+
+def test_what_is_done_once_says_nothing_about_the_rest():
+    # Two minutes until the first rows are done, most of it for all rows at once; then a second for every 10,000.
+    assert warned_of([(120, 10_000), (121, 20_000), (125, 60_000)], total=500_000) == []
+    # The first rows of a search that works on 50 at a time: nobody knows when the next ones are done.
+    assert warned_of([(10.0, 1), (10.1, 50), (10.2, 50)], total=300) == []
+    assert warned_of([(10.0, 1), (10.1, 50), (20.0, 51)], total=300) == []
+    assert len(warned_of([(10.0, 1), (10.1, 50), (20.0, 51)], total=500)) == 1
+
+
+def test_work_that_gets_slower_is_warned_of_then():
+    assert len(warned_of([(0, 100), (3, 200), (100, 210)], total=300)) == 1
+
+
+@pytest.mark.parametrize(
+    ("choice", "if_long", "n_warnings"),
+    [(None, "x", 1), (True, "x", 1), (lambda *_: None, "x", 1), (False, "x", 0), (np.False_, "x", 0), (True, None, 0)],
+)
+def test_who_wants_no_progress_gets_no_warning(choice, if_long, n_warnings):
+    assert len(warned_of([(0, 100), (10, 200)], choice=choice, if_long=if_long)) == n_warnings
+
+
+def test_the_bar_is_wiped_out_before_the_warning(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
+    monkeypatch.setattr("sys.stderr", stream := Terminal())
+    monkeypatch.setattr("warnings.showwarning", lambda message, *_: stream.write(f"{message}\n"))
+    with progress.reporting(None, 10_000, if_long="Do less.") as report, warnings.catch_warnings():
+        warnings.simplefilter("always", LongRunWarning)
+        for seconds in range(20):
+            now[0] = seconds
+            report(10 * seconds)
+    before, _, after = stream.getvalue().partition("explaining the other 9,980 rows")
+    assert before.rpartition("\r")[2] == ""
+    assert set(before.split("\r")[-2]) == {" "}
+    assert "190 of 10,000 rows" in after
+
+
+def test_a_closed_stderr_does_not_end_the_work(monkeypatch):
+    now = iter([0.0, 10.0])
+    monkeypatch.setattr(progress, "perf_counter", lambda: next(now))
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr("sys.stderr", closed)
+    monkeypatch.setattr("warnings.showwarning", lambda message, *_: closed.write(str(message)))
+    with progress.reporting(None, 10_000, if_long="x") as report, warnings.catch_warnings():
+        warnings.simplefilter("always", LongRunWarning)
+        report(10)
+        report(20)
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """An explainer that takes a second for each call of its model, and a few rows at a time."""
+    model = Clock(lambda X: np.column_stack([X.sum(axis=1) < 0, X.sum(axis=1) >= 0]).astype(float))
+    set_clock(monkeypatch, model)
+    monkeypatch.setattr(mixed, "_MOST_ROWS", 5)
+    monkeypatch.setattr(thorough, "CELLS_PER_CALL", 5 * 4 * thorough.WHOLE_LATTICES)
+    X = np.random.default_rng(0).normal(size=(200, 4))
+
+    def explainer(**options):
+        return NICE(model, classes=[0, 1], justified=False, **options).fit(X), X
+
+    return explainer
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {},
+            r"search='greedy' is faster and gives the paper's answers; time_budget= limits the time\. progress=True shows",
+        ),
+        (
+            {"mix_donors": False, "optimize": "balanced", "plausibility": lambda X: X[:, 0]},
+            r"^[^;]*\. time_budget= limits",
+        ),
+    ],
+)
+def test_a_call_says_how_long_it_will_take_and_what_to_do(slow, options, said):
+    nice, X = slow(**options)
+    with pytest.warns(LongRunWarning, match=said) as caught:
+        nice.explain(X)
+    (one,) = caught
+    assert str(one.message).startswith("explaining the other 1")
+    assert one.filename == __file__
+
+
+def test_several_counterfactuals_are_warned_of_in_their_first_half(slow):
+    nice, X = slow()
+    told = []
+    with pytest.warns(LongRunWarning):
+        nice.explain(X, n_counterfactuals=2, progress=lambda done, total: told.append(done))
+    assert told == sorted(told)
+    assert len({done for done in told if done <= 100}) > 20
+    assert told[-1] == 200
+
+
+AN_ERROR = pytest.mark.filterwarnings("error::nicecf.LongRunWarning")
+
+
+@AN_ERROR
+@pytest.mark.parametrize("call", [{"time_budget": 1e6}, {"progress": False}])
+def test_with_a_budget_or_without_progress_there_is_no_warning(slow, call):
+    nice, X = slow()
+    assert nice.explain(X, **call).found.all()
+
+
+@AN_ERROR
+def test_a_short_call_has_no_warning(slow):
+    nice, X = slow()
+    assert nice.explain(X[:10]).found.all()
+    nice, _ = slow(search="greedy")
+    assert nice.explain(X).found.all()
+
+
+@AN_ERROR
+def test_as_an_error_it_ends_the_call(slow):
+    nice, X = slow()
+    with pytest.raises(LongRunWarning):
+        nice.explain(X)

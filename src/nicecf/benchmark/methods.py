@@ -12,12 +12,12 @@ from nicecf.support.extras import require
 
 _BASELINES = {one.__module__.rpartition(".")[2].replace("_", "-"): one for one in baselines.ALL}
 
-# Variants of NICE, and every baseline by the name of its file: "growing-spheres".
+# The paper's variants of NICE, ours, and every baseline by the name of its file: "growing-spheres".
 METHODS: dict[str, Callable[..., Explainer]] = {
-    "nice-none": partial(NICE, optimize="none"),
-    "nice-spars": partial(NICE, optimize="sparsity"),
-    "nice-prox": partial(NICE, optimize="proximity"),
-    "nice-plaus": partial(NICE, optimize="plausibility"),
+    "nice-none": partial(NICE, optimize="none", search="greedy"),
+    "nice-spars": partial(NICE, optimize="sparsity", search="greedy"),
+    "nice-prox": partial(NICE, optimize="proximity", search="greedy"),
+    "nice-plaus": partial(NICE, optimize="plausibility", search="greedy"),
     "nice-thorough": partial(NICE, optimize="balanced", search="thorough"),
     "nice-thorough-spars": partial(NICE, optimize="sparsity", search="thorough"),
     "nice-thorough-prox": partial(NICE, optimize="proximity", search="thorough"),

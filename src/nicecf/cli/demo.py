@@ -1,4 +1,4 @@
-"""``nicecf demo``: one person explained in four ways, then a whole test set, and a report of it."""
+"""``nicecf demo``: one person explained in four ways, then a test set by both searches, and a report."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "demo",
         help="see what nicecf does, on a generated table, with a report",
-        description="Explain one person in four ways, then a whole test set, and write a report. The table is "
-        "generated, or UCI Adult from the folder that NICECF_DATA names.",
+        description="Explain one person in four ways, then a test set by both searches, and write a report. The table "
+        "is generated, or UCI Adult from the folder that NICECF_DATA names.",
     )
     parser.set_defaults(run=_run)
     parser.add_argument("--report", metavar="FILE", help="where to write the report (default: a new temporary folder)")

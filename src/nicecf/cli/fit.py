@@ -62,7 +62,7 @@ def add(commands: Any) -> None:
         help="sparsity (the default), proximity, plausibility, balanced, none, ...",
     )
     how.add_argument(
-        "--search", metavar="HOW", default="greedy", help="greedy (the paper's) or thorough (better, slower)"
+        "--search", metavar="HOW", help="thorough (the default, but for the goal none) or greedy (the paper's, faster)"
     )
     how.add_argument("--neighbors", type=int, metavar="N", help="donors that the thorough search considers")
     how.add_argument("--one-donor", action="store_true", help="thorough search: all new values from one training row")
@@ -235,7 +235,7 @@ def _told(nice: NICE, options: argparse.Namespace, y: Any) -> str:
         ("table", f"{common.counted(n_rows, 'row')}, {len(is_categorical)} features: {kinds}"),
         ("decides", f"{decided} of these rows"),
         ("donors", f"{by_class}{'' if options.no_justified else ' (rows that the model gets right)'}"),
-        ("seeks", f"{nice.optimize}, {nice.search} search"),
+        ("seeks", f"{nice.optimize}, {nice.search_} search"),
     ]
     if nice.constraints is not None:
         lines.append(

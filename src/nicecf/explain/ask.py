@@ -18,7 +18,11 @@ from nicecf.support.types import Bools, Table
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """What ``explain`` was called with; ``deadline`` is a time of ``perf_counter``, ``options`` are the explainer's."""
+    """What ``explain`` was called with.
+
+    ``deadline`` is a time of ``perf_counter``, ``options`` are the explainer's, ``if_long`` says what can be done if
+    the call takes long.
+    """
 
     X: Table
     target_class: Any
@@ -28,6 +32,7 @@ class Call:
     n_wanted: int = 1
     deadline: float | None = None
     progress: Choice = None
+    if_long: str | None = None
 
 
 def ask(call: Call, fitted: Fitted, *, by_twin: bool = False) -> Question:
@@ -44,9 +49,16 @@ def ask(call: Call, fitted: Fitted, *, by_twin: bool = False) -> Question:
     ahead, outputs = Ahead(rows[:0]), np.empty((0, fitted.panel.width))
     if len(rows):  # of no rows there is nothing to ask
         if fitted.neighborhood is not None and len(parts) == 1 and score.looks_ahead:
-            budget, has_hybrids = score.cost.rows_worth_a_call, fitted.neighborhood.has_hybrids
-            donors, rules = fitted.neighborhood.donors, parts[0].rules
-            ahead = look_ahead(donors, rows, targets, rules, budget=budget, has_hybrids=has_hybrids)
+            near = fitted.neighborhood
+            ahead = look_ahead(
+                near.donors,
+                rows,
+                targets,
+                parts[0].rules,
+                budget=score.cost.rows_worth_a_call,
+                has_hybrids=near.has_hybrids,
+                first_questions=near.first_questions,
+            )
         canaries = fitted.models.canaries
         answers = score.until(None)(rows if by_twin else np.concatenate([rows, canaries.values]), lambda: ahead.rows)
         if not by_twin:

@@ -12,7 +12,7 @@ from nicecf.exceptions import NotFittedError, OptionError, listed
 from nicecf.explain.fitted import Fitted
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import described
-from nicecf.support.types import Table
+from nicecf.support.types import Json, Table
 
 
 class Method(Protocol):
@@ -31,11 +31,16 @@ class Explainer(BaseEstimator):
     def _keep(self, fitted: Fitted) -> Self:
         """Nothing is set before all is learned: a fit that fails leaves the explainer as it was."""
         self._fitted = fitted
-        self._options = described(self.get_params(deep=False))
+        self._given = described(self.get_params(deep=False))
+        self._options = self._given | self._chosen()
         self.classes_ = _label_array(fitted.panel.classes)
         self.feature_names_in_ = _label_array(fitted.schema.names)
         self.n_features_in_ = len(fitted.schema.names)
         return self
+
+    def _chosen(self) -> dict[str, Json]:
+        """What options that were left open came to, for records and files: they never depend on a later default."""
+        return {}
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "classes_"):
@@ -48,7 +53,7 @@ class Explainer(BaseEstimator):
         now = described(self.get_params(deep=False))
         # What these two came to is part of what was learned.
         learned = ("classes", "categorical_features")
-        changed = [name for name in now if now[name] != self._options[name] and name not in learned]
+        changed = [name for name in now if now[name] != self._given[name] and name not in learned]
         if changed:
             raise OptionError(f"{listed(changed)} was changed after fit. Call fit again first.")
 

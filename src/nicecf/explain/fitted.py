@@ -17,7 +17,7 @@ from nicecf.rules.constraints import Constraints
 from nicecf.rules.privacy import Privacy
 from nicecf.search.autoencoder import error_by
 from nicecf.search.distance import Heom
-from nicecf.search.donors import DonorSearch
+from nicecf.search.donors import DonorSearch, FirstQuestions
 from nicecf.search.greedy import Greedy
 from nicecf.search.question import Search
 from nicecf.search.thorough import Thorough
@@ -30,7 +30,8 @@ from nicecf.tables.statistics import TableStatistics
 class Models:
     """The models that must agree: what they cost, rows that tell whether they are still the same, a faster twin.
 
-    ``confirms``: whether what the twin said is asked of the model itself in the end.
+    ``uses_twin``: whether the twin is asked in the model's place; ``confirms``: whether what it said is asked of the
+    model itself in the end.
     """
 
     panel: Panel
@@ -38,6 +39,7 @@ class Models:
     canaries: Canaries
     twin: Twin | None
     twin_cost: Cost
+    uses_twin: bool = False
     confirms: bool = True
 
     def scorer(self, schema: Schema, *, by_twin: bool, deadline: float | None = None) -> Scorer:
@@ -77,6 +79,7 @@ class Neighborhood:
     ``hybrids``: the search among many donors, where a donor as a whole is of no use. ``walk``: how the rows get to
     their donors when a rule is relaxed; ``relaxed``: the search that then says what they get, None if the walk is all
     there is to it. ``has_hybrids``: whether the search asks about hybrids, so that some may be asked for ahead.
+    ``first_questions``: what else it will ask about first, if that is known.
     """
 
     donors: DonorSearch
@@ -84,6 +87,7 @@ class Neighborhood:
     walk: Greedy
     relaxed: Search | None
     has_hybrids: bool
+    first_questions: FirstQuestions | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -30,7 +30,7 @@ from nicecf.tables.schema import Schema, differs
 
 def explain(call: Call, fitted: Fitted) -> Batch:
     """Explain by the twin of the model, if there is one and the model agrees, else by the model itself."""
-    if fitted.models.twin is not None:
+    if fitted.models.uses_twin:
         # A twin that says something else of a donor than the model did is no twin: the model is asked instead.
         with suppress(NotSupported, ModelError):
             return explain_by(call, fitted, by_twin=True)
@@ -40,7 +40,7 @@ def explain(call: Call, fitted: Fitted) -> Batch:
 def explain_by(call: Call, fitted: Fitted, *, by_twin: bool) -> Batch:
     """The walk of every row, from what was called to what is handed out."""
     question = ask(call, fitted, by_twin=by_twin)
-    with reporting(call.progress, len(question)) as report:
+    with reporting(call.progress, len(question), if_long=call.if_long) as report:
         answers = in_parts(replace(question, report=report), ~question.is_answered, fitted.search)
     answers = withhold(question, answers, fitted)
     seen, answers = verify(question, answers, fitted, by_twin=by_twin)

@@ -22,17 +22,24 @@ from nicecf.support.types import Bools, Floats
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """``search``, ``optimize``, ``neighbors`` and ``mix_donors`` of :class:`nicecf.NICE`."""
+    """``search``, ``optimize``, ``neighbors`` and ``mix_donors`` of :class:`nicecf.NICE`; ``search``: None for any."""
 
-    search: str
+    search: str | None
     optimize: str | Reward
     neighbors: int | None
     mix_donors: bool
 
     @property
+    def chosen(self) -> str:
+        """The search that runs: unless one is named, the thorough one, if it has anything to compare by."""
+        if self.search is not None:
+            return self.search
+        return "thorough" if isinstance(self.optimize, str) and self.optimize in _comparing() else "greedy"
+
+    @property
     def is_thorough(self) -> bool:
         """Whether many donors are looked at, and not the nearest alone."""
-        return self.search == "thorough"
+        return self.chosen == "thorough"
 
     @property
     def reward(self) -> Reward | None:
@@ -49,16 +56,16 @@ class SearchOptions:
 
     def check(self) -> None:
         """OptionError for options that are not known, or do not go together."""
-        choose("search", self.search, ("greedy", "thorough"))
-        choose("optimize", self.optimize, ("none", *objectives.BY_NAME, "balanced"), or_function=True)
+        if self.search is not None:
+            choose("search", self.search, ("greedy", "thorough"))
+        choose("optimize", self.optimize, ("none", *_comparing()), or_function=True)
         if self.neighbors is not None:
             check_count("neighbors", self.neighbors, or_none=True)
-        known = (*objectives.BY_NAME, "balanced")
-        if self.is_thorough and self.optimize not in known:
+        if self.is_thorough and self.optimize not in _comparing():
             what = repr(self.optimize) if isinstance(self.optimize, str) else "a reward function"
             raise OptionError(
                 f"search='thorough' needs an objective that compares counterfactuals; optimize={what} compares none. "
-                f"Choose one of {listed(known)}, or search='greedy'."
+                f"Choose one of {listed(_comparing())}, or search='greedy'."
             )
         if not self.is_thorough and isinstance(self.optimize, str) and self.optimize == "balanced":
             raise OptionError("optimize='balanced' needs search='thorough': the greedy search has no reward for it.")
@@ -96,6 +103,9 @@ class SearchOptions:
             first = thorough = replace(
                 hybrids, objective=str(self.optimize), neighbors=self.neighbors, has_errors=has_errors
             )
+            if plausibility is not None and plausibility.is_own and objectives.needs_plausibility(self.reward):
+                # All at once, not again in every call of explain.
+                first = replace(thorough, donor_errors=plausibility.measure(donors.index.values))
             _ = donors.distinct  # now, not in the first call of explain
             if self.mix_donors and not self.needs_plausibility:
                 _ = donors.values
@@ -116,5 +126,11 @@ class SearchOptions:
             relaxed=search if self.is_thorough else None,
             # "balanced" has no reward of its own, so that nobody knows which hybrids to look ahead for.
             has_hybrids=self.reward is not None,
+            first_questions=first if isinstance(first, Mixed) else None,
         )
         return search, neighborhood
+
+
+def _comparing() -> tuple[str, ...]:
+    """The objectives that compare counterfactuals: any in the registry, also those that were added to it later."""
+    return (*objectives.BY_NAME, "balanced")

@@ -224,15 +224,43 @@ def find_twin(model: Any, schema: Schema, canaries: Canaries, rows: Floats, outp
     return twin, Cost(seconds[0], max(0.0, seconds[1] - seconds[0]) / len(rows))
 
 
-def twin_by_default(
-    model: Any, schema: Schema, canaries: Canaries, rows: Floats, outputs: Floats, cost: Cost
-) -> tuple[Twin | None, Cost]:
-    """A twin, if there is one that is not much slower in large calls: it saves many small ones; else None."""
-    with suppress(OptionError):
-        twin, twin_cost = find_twin(model, schema, canaries, rows, outputs)
-        if twin_cost.row <= _MUCH_SLOWER * cost.row:
-            return twin, twin_cost
-    return None, cost
+def twin_for(
+    accelerate: bool | str | None,
+    model: Any,
+    schema: Schema,
+    canaries: Canaries,
+    sample: tuple[Floats, Floats],
+    cost: Cost,
+    *,
+    may_be_read: bool,
+) -> tuple[Twin | None, Cost, bool]:
+    """A twin of the model, what it costs, and whether it is asked in the model's place.
+
+    ``accelerate`` is the option of NICE: without it, trees are read if they may be, and asked if they are not much
+    slower in large calls: they save many small ones. ``sample``: training rows and what the model says of them.
+    """
+    if accelerate:
+        return *find_twin(model, schema, canaries, *sample), True
+    if may_be_read:
+        with suppress(OptionError):
+            twin, twin_cost = find_twin(model, schema, canaries, *sample)
+            return twin, twin_cost, accelerate is None and twin_cost.row <= _MUCH_SLOWER * cost.row
+    return None, cost, False
+
+
+@dataclass(frozen=True, eq=False)
+class TreeCells:
+    """Which values the model cannot tell apart, by its trees."""
+
+    twin: Twin
+    schema: Schema
+
+    def __call__(self, rows: Floats) -> Ints:
+        """The number of the cell of each value; -1 where it is not known."""
+        try:
+            return self.twin.cells(rows, self.schema)
+        except Exception:  # of the model's own preprocessing, or for a row that it refuses: the search does without
+            return np.full(rows.shape, -1, dtype=np.intp)
 
 
 def _labels(y: Any, n_rows: int) -> Objects:

@@ -16,11 +16,12 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 
 from nicecf.models import trees
+from nicecf.models.classifier import CELLS_PER_CALL
 from nicecf.models.inputs import ByColumn, Direct, Whole, is_passed_through
 from nicecf.models.trees.ensemble import NotSupported as NotSupported
 from nicecf.models.trees.ensemble import TreeEnsemble
-from nicecf.support.types import Floats
-from nicecf.tables.schema import Schema
+from nicecf.support.types import Floats, Ints
+from nicecf.tables.schema import Schema, differs
 
 
 class Twin(Protocol):
@@ -32,6 +33,9 @@ class Twin(Protocol):
 
     def __call__(self, rows: Floats, schema: Schema) -> Floats:
         """The probabilities for encoded rows of this schema; NotSupported if the model itself must be asked."""
+
+    def cells(self, rows: Floats, schema: Schema) -> Ints:
+        """Of each value, which others the model cannot tell from it: equal numbers; -1 for a feature if unknown."""
 
 
 def twin_of(model: Any, schema: Schema, rows: Floats, probabilities: Floats) -> Twin:
@@ -74,6 +78,31 @@ class TreeTwin:
         if not trees.is_same_training(self._trained, trees.trained(self._model)):
             raise NotSupported("the model was trained again")
         return self._ensemble.probabilities(self._inputs(rows, schema))
+
+    def cells(self, rows: Floats, schema: Schema) -> Ints:
+        """Which values of a feature no tree tells apart: equal numbers; -1 where a feature is more than one input."""
+        cells = np.full(rows.shape, -1, dtype=np.intp)
+        own = self._own_inputs(rows, schema)
+        thresholds = {j: self._ensemble.thresholds(own[j]) for j in np.flatnonzero(own >= 0).tolist()}
+        n_at_once = max(1, CELLS_PER_CALL // max(len(self._ensemble.inputs), 1))
+        for at in range(0, len(rows), n_at_once):
+            some = slice(at, at + n_at_once)
+            inputs = self._ensemble.compared(self._inputs(rows[some], schema))
+            for j, numbers in thresholds.items():
+                cells[some, j] = np.searchsorted(numbers, inputs[:, own[j]], side="left")
+        return cells
+
+    def _own_inputs(self, rows: Floats, schema: Schema) -> Ints:
+        """The input that depends on one feature alone, if the feature moves nothing else; -1 for none."""
+        n_features = rows.shape[1]
+        moved = np.tile(rows[0], (n_features, 1))
+        places = np.arange(n_features)
+        ends = np.array([np.fmin.reduce(rows, axis=0), np.fmax.reduce(rows, axis=0)])
+        moved[places, places] = np.where(ends[1] != rows[0], ends[1], ends[0])
+        inputs = self._inputs(np.concatenate([rows[:1], moved]), schema)
+        is_moved = differs(inputs[1:], inputs[:1])
+        is_own = (is_moved.sum(axis=1) == 1) & (is_moved & (is_moved.sum(axis=0) == 1)).any(axis=1)
+        return np.where(is_own, is_moved.argmax(axis=1), -1)
 
 
 def _inputs_of(step: Any, ensemble: TreeEnsemble, schema: Schema) -> Callable[[Floats, Schema], Floats]:

@@ -35,6 +35,33 @@ class Candidates:
 
 
 @dataclass(frozen=True, eq=False)
+class Proposals:
+    """Candidates that the model was not asked about yet, and the scores that they are expected to have, if any."""
+
+    line: Ints
+    values: Floats
+    scores: Floats
+
+    @classmethod
+    def of(cls, line: Ints, values: Floats) -> Proposals:
+        """Candidates of which nothing is expected."""
+        return cls(line, values, np.zeros(len(line)))
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.line)
+
+    def take(self, places: Ints | Bools) -> Proposals:
+        """Some of them."""
+        return Proposals(self.line[places], self.values[places], self.scores[places])
+
+    def __add__(self, others: Proposals | Candidates) -> Proposals:
+        """These, and then others."""
+        line = np.append(self.line, others.line)
+        return Proposals(line, np.concatenate([self.values, others.values]), np.append(self.scores, others.scores))
+
+
+@dataclass(frozen=True, eq=False)
 class Moves:
     """Single values for some of the candidates: which one, which feature, and the value."""
 
@@ -45,6 +72,12 @@ class Moves:
     def take(self, places: Ints | Bools) -> Moves:
         """Some of them."""
         return Moves(self.of[places], self.feature[places], self.value[places])
+
+    def applied_to(self, values: Floats) -> Floats:
+        """The candidates that move, each after its move."""
+        moved = values[self.of]
+        moved[np.arange(len(moved)), self.feature] = self.value
+        return moved
 
 
 def joined_moves(parts: list[Moves]) -> Moves:
@@ -85,6 +118,18 @@ def rank_of(groups: Ints) -> Ints:
     is_first = np.concatenate([[True], groups[1:] != groups[:-1]]) if len(groups) else np.zeros(0, dtype=bool)
     starts = np.flatnonzero(is_first)
     return np.arange(len(groups)) - np.repeat(starts, np.diff(np.append(starts, len(groups))))
+
+
+def rank_within(groups: Ints, worth: Floats) -> Ints:
+    """The number of each member within its group, the most worthy first.
+
+    >>> rank_within(np.array([1, 0, 1]), np.array([0.5, 1.0, 2.0])).tolist()
+    [1, 0, 0]
+    """
+    order = np.lexsort((-worth, groups))
+    rank = np.empty(len(groups), dtype=np.intp)
+    rank[order] = rank_of(groups[order])
+    return rank
 
 
 def first_places(groups: Ints, worth: Floats, n_groups: int, most: int) -> Ints:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -23,14 +24,14 @@ from nicecf.search.lookahead import hybrids_ahead
 from nicecf.search.neighbors import DonorIndex
 from nicecf.search.question import Question
 from nicecf.search.single_changes import DonorValues
-from nicecf.search.training_values import TrainingValues
+from nicecf.search.training_values import Cells, TrainingValues
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.schema import differs, with_own_cells
 
 # Donors that are tried together for all rows, one after the other; then all others, row by row, in growing parts.
 _TRIED_TOGETHER = (1, 32)
 _FIRST_PART = 64
-_FEW = 16
+_FEW, _VERY_FEW = 16, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +56,14 @@ class DonorSearch:
 
     The index has a group for each class, of the training rows that are accepted in it; there may be as many groups
     again for the rows that the model puts into a class, but that are not accepted there (see `Panel.accepts`).
-    ``n_decided``: how many training rows the model puts into each class, donors or not.
+    ``n_decided``: how many training rows the model puts into each class, donors or not. ``cells``: of all
+    training values, which the model cannot tell apart, if that is known.
     """
 
     index: DonorIndex
     outputs: Floats
     n_decided: Ints
+    cells: Ints | None = None
 
     @cached_property
     def distinct(self) -> DonorValues:
@@ -70,7 +73,14 @@ class DonorSearch:
     @cached_property
     def values(self) -> TrainingValues:
         """The values that training rows hold; made once, when first needed."""
-        return TrainingValues.of(self.index)
+        return TrainingValues.of(self.index, self.cells)
+
+    def with_cells(self, cells: Cells) -> DonorSearch:
+        """The same donors, and which values the model cannot tell apart."""
+        values = TrainingValues.of(self.index, cells)
+        known = replace(self, cells=values.cells)
+        vars(known)["values"] = values  # they need not be read again
+        return known
 
     def in_target(self, wanted: Bools) -> Bools:
         """The groups whose rows are accepted in a wanted class as they are."""
@@ -251,8 +261,25 @@ class Ahead:
         return np.where(is_first, self.first, self.second)
 
 
+class FirstQuestions(Protocol):
+    """What a search asks about first, before it knows what the model says of the rows."""
+
+    def n_near(self, n_features: int) -> int:
+        """How many of the nearest donors it looks at."""
+
+    def ahead(self, rows: Floats, rules: Rules | None, near: Ints) -> Floats:
+        """What it asks about if rows have these places of donors near, -1 for none."""
+
+
 def look_ahead(
-    donors: DonorSearch, rows: Floats, targets: Bools, rules: Rules | None, *, budget: int, has_hybrids: bool
+    donors: DonorSearch,
+    rows: Floats,
+    targets: Bools,
+    rules: Rules | None,
+    *,
+    budget: int,
+    has_hybrids: bool,
+    first_questions: FirstQuestions | None = None,
 ) -> Ahead:
     """Donors and hybrids that may be wanted, before the classes of the rows are known.
 
@@ -265,19 +292,25 @@ def look_ahead(
     # Of many rows, a second donor costs more than a call: that is worth it for the hybrids alone.
     if 2 * len(rows) > budget or (len(rows) > _FEW and not has_hybrids):
         return Ahead(rows[:0])
-    index = donors.index
+    index, k = donors.index, 1 if first_questions is None else max(1, first_questions.n_near(rows.shape[1]))
     is_named = np.asarray(targets.any(axis=1))
     any_class = targets | ~is_named[:, None]
-    first = index.nearest_many(rows, donors.in_target(any_class), k=1, rules=rules)[0][:, 0]
+    nearest = index.nearest_many(rows, donors.in_target(any_class), k=k, rules=rules)[0]
+    first = nearest[:, 0]
     group = np.where(is_named | (first < 0), -1, index.group(first))
     other = (np.arange(targets.shape[1]) != group[:, None]) & (group >= 0)[:, None]
-    second = index.nearest_many(rows, donors.in_target(other), k=1, rules=rules)[0][:, 0]
+    others = index.nearest_many(rows, donors.in_target(other), k=k, rules=rules)[0]
+    second = others[:, 0]
     row, donor = np.tile(np.arange(len(rows)), 2), np.concatenate([first, second])
     row, donor = row[donor >= 0], donor[donor >= 0]
     starts = rows[row]
     ends, _ = with_own_cells(starts, index.values[donor] if rules is None else rules.project(row, index.values[donor]))
     if not has_hybrids:
         return Ahead(ends, first, second)
-    groups = Groups(() if rules is None else rules.groups)
+    groups = Groups.of(rules)
     hybrids = hybrids_ahead(starts, ends, groups.first(differs(starts, ends)), budget=budget, groups=groups)
+    if first_questions is not None and len(rows) <= _VERY_FEW:
+        # The nearest donor is mostly of the row's own class: the others are those that it will look at.
+        more = first_questions.ahead(rows, rules, np.where(is_named[:, None], nearest, others))
+        hybrids = np.concatenate([hybrids, more[: max(0, budget - len(hybrids))]])
     return Ahead(np.concatenate([ends, hybrids]), first, second)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nicecf.rules.row_rules import Rules
 from nicecf.support.types import Bools, Floats, Ints
 
 
@@ -12,6 +13,11 @@ class Groups:
 
     def __init__(self, groups: tuple[Ints, ...] = ()) -> None:
         self.groups = groups
+
+    @classmethod
+    def of(cls, rules: Rules | None) -> Groups:
+        """Those that rules name."""
+        return cls() if rules is None else cls(rules.groups)
 
     def first(self, differs: Bools) -> Bools:
         """Of the features that differ, those to step on: one for each group.

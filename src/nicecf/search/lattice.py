@@ -46,7 +46,7 @@ class Hybrids:
 
     def take(self, places: Ints | Bools | slice) -> Hybrids:
         """Some of them, in the order asked for."""
-        return Hybrids(*(getattr(self, field.name)[places] for field in fields(self)))
+        return Hybrids(*(getattr(self, name)[places] for name in _COLUMNS))
 
     def measured(self, errors: Floats) -> Hybrids:
         """With their errors."""
@@ -61,10 +61,13 @@ class Hybrids:
         return self.take(np.sort(np.unique(self.keys, return_index=True)[1]))
 
 
+_COLUMNS = tuple(field.name for field in fields(Hybrids))
+
+
 def joined(parts: Iterable[Hybrids]) -> Hybrids:
     """Several groups of hybrids of one row as one."""
     parts = list(parts)
-    return Hybrids(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Hybrids)))
+    return Hybrids(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
 
 
 class Lattices:
@@ -92,7 +95,8 @@ class Lattices:
         self._steps = groups.first(self.differs)
         self.sizes = self._steps[:n_near].sum(axis=1)
         self._parts = distance.features(np.broadcast_to(row, donors.shape), donors)
-        self._keys = _keys(donors)
+        # By feature: hybrids are made feature by feature.
+        self._parts_of, self._keys_of = np.ascontiguousarray(self._parts.T), np.ascontiguousarray(_keys(donors).T)
         self._width = width
 
     def hybrids(self, donor: Ints, swapped: Bools) -> Hybrids:
@@ -101,9 +105,10 @@ class Lattices:
         swapped = self._groups.closed(swapped, self.differs[donor])
         distances, keys = np.zeros(n), np.zeros(n, dtype=np.uint64)
         # Feature by feature, as the distance itself is summed: equal to it to the last bit.
-        for j in np.flatnonzero(swapped.any(axis=0)):
-            distances += np.where(swapped[:, j], self._parts[donor, j], 0.0)
-            keys += np.where(swapped[:, j], self._keys[donor, j], np.uint64(0))
+        is_swapped = np.ascontiguousarray(swapped.T)
+        for j in np.flatnonzero(is_swapped.any(axis=1)):
+            distances += np.where(is_swapped[j], self._parts_of[j].take(donor), 0.0)
+            keys += np.where(is_swapped[j], self._keys_of[j].take(donor), np.uint64(0))
         unknown = np.full((n, self._width), np.nan)
         return Hybrids(donor, swapped, swapped.sum(axis=1), distances, keys, np.full(n, np.nan), unknown)
 
@@ -115,9 +120,10 @@ class Lattices:
         """Float rows that are hybrids towards one donor."""
         return self.hybrids(np.full(len(values), donor), differs(values, self.row[None]))
 
-    def ends(self) -> Hybrids:
-        """The nearest donors themselves."""
-        return self.hybrids(np.arange(self.n_near), self.differs[: self.n_near])
+    def ends(self, donors: Ints | None = None) -> Hybrids:
+        """Some donors themselves; the nearest ones by default."""
+        donors = np.arange(self.n_near) if donors is None else donors
+        return self.hybrids(donors, self.differs[donors])
 
     def single(self, donors: Ints, features: Ints) -> Hybrids:
         """One change each: the value that a donor has of a feature, where it is another one."""
@@ -142,7 +148,11 @@ class Lattices:
     def around(self, hybrids: Hybrids) -> Hybrids:
         """All hybrids that are close: one swap more or less, a shorter swap for another, the same swaps elsewhere."""
         one_away = self._one_away(hybrids, self._steps[hybrids.donor])
-        return joined([one_away, self._exchanged(hybrids), self._elsewhere(hybrids)])
+        return joined([one_away, self._exchanged(hybrids), self._elsewhere(hybrids, np.arange(self.n_near))])
+
+    def beside(self, hybrids: Hybrids, donors: Ints) -> Hybrids:
+        """All hybrids that are one swap more or less away, or have the same swaps towards some other donors."""
+        return joined([self._one_away(hybrids, self._steps[hybrids.donor]), self._elsewhere(hybrids, donors)])
 
     def n_around(self, hybrids: Hybrids) -> float:
         """About how many hybrids are close to one of them, on average."""
@@ -168,10 +178,10 @@ class Lattices:
         swapped = swapped[line] & ~self._groups.moving(back[line], unlike)
         return self.hybrids(donor[line], swapped | self._groups.moving(forth, unlike))
 
-    def _elsewhere(self, hybrids: Hybrids) -> Hybrids:
-        """The same features swapped, but for the values of the nearest donors."""
-        donor = np.tile(np.arange(self.n_near), len(hybrids))
-        return self.hybrids(donor, np.repeat(hybrids.swapped, self.n_near, axis=0) & self.differs[donor])
+    def _elsewhere(self, hybrids: Hybrids, donors: Ints) -> Hybrids:
+        """The same features swapped, but for the values of other donors."""
+        donor = np.tile(donors, len(hybrids))
+        return self.hybrids(donor, np.repeat(hybrids.swapped, len(donors), axis=0) & self.differs[donor])
 
 
 def _keys(donors: Floats) -> Keys:

@@ -9,15 +9,18 @@ import numpy as np
 
 from nicecf.models.classifier import CELLS_PER_CALL
 from nicecf.models.scorer import OutOfTime
+from nicecf.rules.row_rules import Rules
 from nicecf.search import objectives
 from nicecf.search.answers import Answers, Points, by_row, joined, no_points, nothing_said
+from nicecf.search.block import Block, RowMoves
 from nicecf.search.candidates import Candidates
 from nicecf.search.candidates import joined as joined_candidates
 from nicecf.search.distance import Heom
 from nicecf.search.donors import Donors, DonorSearch
+from nicecf.search.first_candidates import single_changes
 from nicecf.search.front import unbeaten, unlike
 from nicecf.search.greedy import walk_greedily
-from nicecf.search.local_search import LocalSearch
+from nicecf.search.local_search import search_locally
 from nicecf.search.question import Question, tell_nobody
 from nicecf.search.thorough import Thorough
 from nicecf.search.training_values import other_zero
@@ -62,20 +65,23 @@ class Mixed:
 
     def _search(self, question: Question, donors: Donors) -> Answers:
         others = None
-        if self.has_errors or question.n_wanted > 1:
-            others = self._allowed(self.one_donor(replace(question, report=tell_nobody), donors))
+        is_twofold = self.has_errors or question.n_wanted > 1
+        if is_twofold:  # the first half of the work, for all rows
+            half = replace(question, report=lambda n_done: question.report(n_done // 2))
+            others = self._allowed(self.one_donor(half, donors))
         chosen = _Chosen(question)
         n_cells = _CANDIDATES_PER_ROW * question.rows.shape[1]
         block = int(np.clip(CELLS_PER_CALL // n_cells, 1, _MOST_ROWS))
         for at in range(0, len(question), block):
             lines = np.arange(at, min(at + block, len(question)))
             some = replace(question.take(lines), report=tell_nobody)
-            search = LocalSearch(some, self.donors.values, self.distance, self._cost, self.is_refused)
+            search = Block(some, self.donors.values, self.distance, self._cost, self.is_refused)
             places = self._near(some, donors.take(lines))
             first = _first_of(others, lines) if self.has_errors else None
             is_cut = not self._run(search, some, donors.take(lines), places, first)
             self._choose(search, some, lines, places, chosen, is_cut=is_cut)
-            question.report(int(lines[-1]) + 1)
+            n_done = int(lines[-1]) + 1
+            question.report((len(question) + n_done) // 2 if is_twofold else n_done)
         points, notes, front = by_row(chosen.best), chosen.notes, by_row(chosen.fronts)
         if others is not None:
             points, notes = _with_others(question, points, others, notes)
@@ -112,18 +118,27 @@ class Mixed:
             np.concatenate([own[unbeaten(changes[own], distances[own], errors[own])] for own in of_rows])
         )
 
+    def ahead(self, rows: Floats, rules: Rules | None, near: Ints) -> Floats:
+        """What the search will ask about first, if rows have these places of donors near, -1 for none."""
+        moves = RowMoves(rows, self.donors.values, rules)
+        line, at = np.nonzero(near >= 0)
+        donors = self.donors.index.values[near[line, at]]
+        donors, _ = with_own_cells(rows[line], donors if rules is None else rules.project(line, donors))
+        put_back = moves.put_back(line, donors, moves.back_to_row(line, donors))
+        return np.concatenate([moves.from_rows(single_changes(moves)).values, put_back])
+
+    def n_near(self, n_features: int) -> int:
+        """How many of the nearest donors are pruned for each row."""
+        k = int(np.clip(_FEATURES_PUT_BACK // n_features, 2, self.neighbors or _NEIGHBORS))
+        return min(max(k, self.neighbors or 0), len(self.donors.index.values))
+
     def _near(self, question: Question, donors: Donors) -> Ints:
         """The places of the nearest donors of each row, -1 where there are no more; its own comes first."""
-        n_features = question.rows.shape[1]
-        k = int(np.clip(_FEATURES_PUT_BACK // n_features, 2, self.neighbors or _NEIGHBORS))
-        k = min(max(k, self.neighbors or 0), len(self.donors.index.values))
-        in_target = self.donors.in_target(question.wanted)
+        in_target, k = self.donors.in_target(question.wanted), self.n_near(question.rows.shape[1])
         near, _ = self.donors.index.nearest_many(question.rows, in_target, k=k, rules=question.rules)
         return np.column_stack([donors.place, np.where(near == donors.place[:, None], -1, near)])
 
-    def _run(
-        self, search: LocalSearch, question: Question, donors: Donors, places: Ints, others: Points | None
-    ) -> bool:
+    def _run(self, search: Block, question: Question, donors: Donors, places: Ints, others: Points | None) -> bool:
         """Run a search to its end, if there is time."""
         walked = np.flatnonzero(donors.place >= 0)
         ends = donors.take(walked)
@@ -136,7 +151,7 @@ class Mixed:
         try:
             if question.score.is_out_of_time():  # before a wide table is prepared for nothing
                 raise OutOfTime
-            search.run(joined_candidates(start), self._to_prune(search, question, places))
+            search_locally(search, joined_candidates(start), self._to_prune(search, question, places))
         except OutOfTime:
             search.keep(joined_candidates(start))
             return False
@@ -152,7 +167,7 @@ class Mixed:
         found = self.one_donor(replace(question.take(left), n_wanted=1, report=tell_nobody), donors.take(left)).points
         return replace(found, row=left[found.row])
 
-    def _to_prune(self, search: LocalSearch, question: Question, places: Ints) -> Candidates:
+    def _to_prune(self, search: Block, question: Question, places: Ints) -> Candidates:
         """The nearest donors as their rows may take them, with what the model said of them at ``fit``, or says now."""
         line, at = np.nonzero(places >= 0)
         place = places[line, at]
@@ -169,7 +184,7 @@ class Mixed:
         return candidates.take(candidates.is_valid | is_new)
 
     def _choose(
-        self, search: LocalSearch, question: Question, lines: Ints, places: Ints, chosen: _Chosen, *, is_cut: bool
+        self, search: Block, question: Question, lines: Ints, places: Ints, chosen: _Chosen, *, is_cut: bool
     ) -> None:
         """The best of what was found for each row; or, where it changes too many features, that there is something."""
         found = search.found

@@ -61,7 +61,7 @@ class Question:
     @property
     def groups(self) -> Groups:
         """Which features move together."""
-        return Groups() if self.rules is None else Groups(self.rules.groups)
+        return Groups.of(self.rules)
 
     @property
     def most_changes(self) -> int:

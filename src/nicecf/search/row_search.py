@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,11 +29,19 @@ FIRST_STEPS = 4096
 # Questions to the model for one row: in the beam, and around what was found.
 IN_BEAM = 1500
 AROUND = 1500
+# The same of the climb towards the lowest cost, and the hybrids that it looks at.
+CLIMBING = 500
+CLIMBED = 2**14
 
 # The first questions about a lattice: so many of the best by each objective; then twice as many, and so on.
 _BEST = 32
 # Around what was found: about so many hybrids are looked at in a round, and so many by each objective asked about.
 _LOOKED_AT, _NEIGHBORS = 1024, 128
+# The climb goes on from so many of the best at a time, and asks about so many in a round.
+_CLIMBERS, _CLIMBERS_ASK = 32, 64
+
+# What a hybrid costs by an objective, one number for each of some.
+Cost: TypeAlias = Callable[[Hybrids], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +54,9 @@ class RowTask:
     are valid. With ``alternatives``, a second search follows, for hybrids that change other features.
     ``only_sparsest``: of all that is found, nobody asks for more than the best by sparsity; it is the same one, for
     fewer questions.
+    ``cost``: what is to be lowest, if the front of the nearest donors is no way to it; then ``n_donors`` is the number
+    of donors, the nearest ones first, whose hybrids are looked at for it. ``most_changes``: how many features of an
+    answer may change.
     """
 
     lattices: Lattices
@@ -58,6 +70,9 @@ class RowTask:
     is_refused: Callable[[Floats], Bools] | None = None
     alternatives: bool = False
     only_sparsest: bool = False
+    cost: Cost | None = None
+    n_donors: int = 0
+    most_changes: int | None = None
 
 
 class RowSearch:
@@ -81,8 +96,11 @@ class RowSearch:
         self._is_whole = np.cumsum(sizes) <= WHOLE_LATTICES
         large = np.flatnonzero(~self._is_whole)
         self._large = large[: 1 + np.count_nonzero(np.cumsum(lattices.sizes[large]) <= FIRST_STEPS)]
-        self.n_large = len(large)
+        # Of donors beyond the nearest ones, no lattice is enumerated.
+        self.n_donors = max(task.n_donors, lattices.n_near)
+        self.n_large = len(large) + self.n_donors - lattices.n_near
         self.is_exhaustive = not self.n_large
+        self._has_large = bool(len(large))
         self._score = task.score
         self._wanted = task.wanted
         self._whole_front = Front(by_features=False)
@@ -91,6 +109,9 @@ class RowSearch:
         self._singles = task.singles
         self._panel = task.panel
         self._is_refused = task.is_refused
+        self._cost = task.cost
+        self._most_changes = task.most_changes
+        self._climbed = task.start.take(slice(0, 0))
         self._alone: Hybrids | None = None
         self._seen: set[int] = set()
         self._n_asked = 0
@@ -116,6 +137,8 @@ class RowSearch:
         self.is_measured = True
         hybrids = yield from self._measured(self._new(self._first_hybrids()))
         yield from self._search(hybrids)
+        if self._cost is not None and not self.is_exhaustive:
+            yield from self._climb(self._cost, hybrids)
         if self._wants_alternatives:
             # From the beginning: what was asked before is remembered, and what was beaten then may be kept now.
             self._alone = self.found
@@ -128,7 +151,7 @@ class RowSearch:
         self._seen = set(self.start.keys.tolist())
         self._n_asked = 0
         self._not_valid = []
-        self._keep(self.start.take(slice(0, self.n_known)))
+        self._keep(joined([self.start.take(slice(0, self.n_known)), self._climbed]))
         recorded = self.start.take(slice(self.n_known, None))
         recorded = recorded.take(~self._front.beats(self.found, recorded))
         self._recorded = recorded.take(self._front.of(recorded))
@@ -137,20 +160,20 @@ class RowSearch:
         yield from self._enumerate(hybrids)
         if len(self._recorded):
             yield from self._ask(self.start.take(slice(0, 0)))
-        if not self.is_exhaustive and not self._has_sparsest:
+        if self._has_large and not self._has_sparsest:
             yield from self._beam()
             yield from self._look_around()
 
     @property
     def _has_sparsest(self) -> bool:
         """Whether nothing that is sparser, or as sparse and nearer, is left to find once small steps are enumerated."""
-        has_all_steps = len(self._large) == self.n_large
+        has_all_steps = len(self._large) == np.count_nonzero(~self._is_whole)
         return self._only_sparsest and has_all_steps and bool((self.found.changes == 1).any())
 
     @property
     def _front(self) -> Front | Sparsest:
         """What is worth asking about. Where a beam follows, it walks on from what others leave out, if need be."""
-        is_enough = self._only_sparsest and (self.is_exhaustive or self._has_sparsest)
+        is_enough = self._only_sparsest and (not self._has_large or self._has_sparsest)
         return Sparsest() if is_enough else self._whole_front
 
     def _first_hybrids(self) -> Hybrids:
@@ -160,6 +183,49 @@ class RowSearch:
         donors = np.concatenate([whole, large])
         most = np.concatenate([sizes[whole], np.ones_like(large)])
         return joined([self.lattices.up_to(donors, most), self._singles])
+
+    def _climb(self, cost: Cost, hybrids: Hybrids) -> RowSteps[None]:
+        """Improve the best by one cost alone: one swap more or less, or the same swaps towards any of the donors.
+
+        What nothing beats in changes, distance and error is mostly near the row. The lowest error is often far away,
+        near a donor that the front would never lead to; from there it is a few steps.
+        """
+        ends = yield from self._measured(self._new(self.lattices.ends(np.arange(self.n_donors))))
+        valid = self._within(joined([self.start, self.found]).distinct())
+        waiting = self._within(self._new(joined([hybrids, ends])))
+        n_before, looked_at, done = len(valid), set(joined([valid, waiting]).keys.tolist()), set[int]()
+        last, most = self._n_asked + CLIMBING, len(looked_at) + CLIMBED
+        # Ends: every round asks about hybrids that were not asked about before, or goes on from new ones.
+        while self._n_asked < last and len(looked_at) < most:
+            allowed = _cheapest(cost, self._allowed(valid))
+            best = joined([_cheapest(cost, valid), allowed]).distinct()
+            centers = best.take(_not_among(done, best)).take(slice(0, max(1, CLIMBED // (4 * self.n_donors))))
+            if len(centers):
+                done.update(centers.keys.tolist())
+                more = self.lattices.beside(centers, np.arange(self.n_donors)).distinct()
+                more = yield from self._measured(more.take(_not_among(looked_at, more)))
+                looked_at.update(more.keys.tolist())
+                waiting = joined([waiting, self._within(more)])
+            costs = cost(waiting)
+            order = np.argsort(costs, kind="stable")
+            # Only from the best ones the climb goes on: what is not among them need not be asked about.
+            bound = cost(allowed)[-1] if len(allowed) == _CLIMBERS else np.inf
+            waiting = waiting.take(order[costs[order] < bound])
+            if not len(waiting) and not len(centers):
+                break
+            answered, _ = yield from self._ask(waiting.take(slice(0, _CLIMBERS_ASK)))
+            waiting = waiting.take(slice(_CLIMBERS_ASK, None))
+            valid = joined([valid, answered])
+        self._climbed = self._allowed(valid.take(slice(n_before, None)))
+
+    def _within(self, hybrids: Hybrids) -> Hybrids:
+        """Those that change no more features than may change."""
+        return hybrids if self._most_changes is None else hybrids.take(hybrids.changes <= self._most_changes)
+
+    def _allowed(self, hybrids: Hybrids) -> Hybrids:
+        if self._is_refused is None or not len(hybrids):
+            return hybrids
+        return hybrids.take(~self._is_refused(self.lattices.values(hybrids)))
 
     def _enumerate(self, hybrids: Hybrids) -> RowSteps[None]:
         """Ask about all that nothing beats, the best first."""
@@ -186,7 +252,7 @@ class RowSearch:
         while len(hybrids) and self._n_asked < last:
             hybrids = self._new(self.lattices.further(self._closest_to_valid(hybrids)))
             hybrids = self._unbeaten((yield from self._measured(hybrids)))
-            hybrids = yield from self._ask(hybrids)
+            _, hybrids = yield from self._ask(hybrids)
 
     def _closest_to_valid(self, hybrids: Hybrids) -> Hybrids:
         """The hybrids with the highest scores, and with the highest gain in score per distance."""
@@ -228,11 +294,14 @@ class RowSearch:
             return hybrids.measured(np.zeros(len(hybrids)))
         return hybrids.measured((yield "error", self.lattices.values(hybrids)))
 
-    def _ask(self, hybrids: Hybrids) -> RowSteps[Hybrids]:
-        """Ask the model about hybrids; keep the valid ones, return the others. Donors ride along in the first call."""
+    def _ask(self, hybrids: Hybrids) -> RowSteps[tuple[Hybrids, Hybrids]]:
+        """Ask the model about hybrids: the valid ones, which are kept, and the others.
+
+        Donors ride along in the first call.
+        """
         recorded, self._recorded = self._recorded, self._recorded.take(slice(0, 0))
         if not len(hybrids) and not len(recorded):
-            return hybrids
+            return hybrids, hybrids
         outputs = yield "score", self.lattices.values(joined([recorded, hybrids]))
         if len(recorded):
             self._check(recorded, outputs[: len(recorded)])
@@ -242,14 +311,14 @@ class RowSearch:
         self._seen.update(hybrids.keys.tolist())
         self._n_asked += len(hybrids)
         is_valid = self._panel.accepts(hybrids.outputs, self._wanted)
-        if is_valid.any():
-            self._keep(joined([self.found, hybrids.take(is_valid)]))
-        self._not_valid.append(hybrids.take(~is_valid))
-        return self._not_valid[-1]
+        valid, not_valid = hybrids.take(is_valid), hybrids.take(~is_valid)
+        if len(valid):
+            self._keep(joined([self.found, valid]))
+        self._not_valid.append(not_valid)
+        return valid, not_valid
 
     def _keep(self, hybrids: Hybrids) -> None:
-        if self._is_refused is not None:
-            hybrids = hybrids.take(~self._is_refused(self.lattices.values(hybrids)))
+        hybrids = self._allowed(hybrids)
         self.found = hybrids.take(self._front.of(hybrids))
 
 
@@ -259,6 +328,11 @@ def _best_of_each(hybrids: Hybrids, count: int) -> Bools:
     for order in orders(hybrids):
         chosen[order[:count]] = True
     return chosen
+
+
+def _cheapest(cost: Cost, hybrids: Hybrids) -> Hybrids:
+    """The best by a cost, best first: those from which to go on."""
+    return hybrids.take(np.argsort(cost(hybrids), kind="stable")[:_CLIMBERS])
 
 
 def _not_among(keys: set[int], hybrids: Hybrids) -> Bools:

@@ -19,6 +19,7 @@ from nicecf.search.lattice import Hybrids, Lattices
 from nicecf.search.lattice import joined as joined_hybrids
 from nicecf.search.lock_step import RowSteps, in_lock_step
 from nicecf.search.objectives import Reward
+from nicecf.search.plausible_donors import PlausibleDonors
 from nicecf.search.question import Question, tell_nobody
 from nicecf.search.row_search import WHOLE_LATTICES, RowSearch, RowTask
 from nicecf.search.step_back import step_back
@@ -39,7 +40,8 @@ class Thorough:
     ``neighbors``: how many donors; None is a number that suits most tables, and single changes towards all donors
     besides; that there are fewer donors is then nothing to tell. ``is_refused``: rows that may not be handed out,
     though the models accept them. ``has_errors``: whether hybrids are compared by their plausibility too.
-    ``wants_front``: whether all that nothing beats is handed over, or the best alone.
+    ``wants_front``: whether all that nothing beats is handed over, or the best alone. ``donor_errors``: how implausible
+    all donors are, if that is known; where it counts and is not, it is measured for some of them.
     """
 
     donors: DonorSearch
@@ -49,6 +51,7 @@ class Thorough:
     is_refused: Callable[[Floats], Bools] | None = None
     has_errors: bool = True
     wants_front: bool = True
+    donor_errors: Floats | None = None
 
     def __call__(self, question: Question, donors: Donors) -> Answers:
         """Search for each row; ``donors`` are their nearest accepted donors, as far as there are any.
@@ -121,7 +124,7 @@ class Thorough:
             line,
             points(best),
             front=points(found.take(Front(by_features=False).of(found))),
-            notes=self._notes(search, n_found=len(best), n_wanted=question.n_wanted),
+            notes=self._notes(search, question.wanted[line], n_found=len(best), n_wanted=question.n_wanted),
         )
 
     def _best_first(self, search: RowSearch, hybrids: Hybrids, most_changes: int) -> Ints:
@@ -139,12 +142,14 @@ class Thorough:
         """
         k = min(max(self.neighbors or 0, _NEIGHBORS if self._is_wide(question) else 0), len(self.donors.index.values))
         block = max(1, min(_BLOCK, CELLS_PER_CALL // max(k, question.rows.shape[1])))
+        plausible: PlausibleDonors | None = None
         for at in range(0, len(question), block):
             if question.score.is_out_of_time():
                 return
+            plausible = self._plausible(question) if plausible is None else plausible
             some = np.arange(at, min(at + block, len(question)))
             asked = replace(question.take(some), report=tell_nobody)
-            prepared = self._prepared(asked, donors.take(some), k)
+            prepared = self._prepared(asked, donors.take(some), k, plausible)
             for line in range(len(some)):
                 if question.score.is_out_of_time():
                     return
@@ -160,7 +165,18 @@ class Thorough:
         is_ruled = rules is not None and (rules.can_block or question.most_changes < question.rows.shape[1])
         return self.neighbors is None or is_ruled or self.is_refused is not None
 
-    def _prepared(self, question: Question, donors: Donors, k: int) -> _Prepared:
+    @property
+    def _climbs(self) -> bool:
+        """Whether the answer may be far from the row: what is most plausible need not be near."""
+        return objectives.needs_plausibility(self._own_reward)
+
+    def _plausible(self, question: Question) -> PlausibleDonors:
+        """The most plausible donors, if they are looked at besides the nearest ones; else none."""
+        is_asked = self._climbs and self.neighbors is None and question.error is not None
+        wanted = question.wanted & is_asked
+        return PlausibleDonors.of(self.donors, wanted, question.error or _no_error, self.donor_errors)
+
+    def _prepared(self, question: Question, donors: Donors, k: int, plausible: PlausibleDonors) -> _Prepared:
         in_target = self.donors.in_target(question.wanted)
         nearest, _ = self.donors.index.nearest_many(question.rows, in_target, k=k, rules=question.rules)
         walked = np.flatnonzero(donors.place >= 0)
@@ -171,23 +187,25 @@ class Thorough:
         if self.is_refused is not None:
             walks = [self._stepped_back(each, some) for each in walks]
         scores = question.panel.scores(question.outputs, question.wanted)
-        return _Prepared(donors, nearest, walked, tuple(walks), scores)
+        return _Prepared(donors, nearest, plausible, walked, tuple(walks), scores)
 
     def _task(self, question: Question, prepared: _Prepared, line: int) -> tuple[Ints, RowTask]:
         """The places of the donors of a row, and what its search starts from."""
         row, wanted, rules, width = question.rows[line], question.wanted[line], question.rules, question.panel.width
         near, own = prepared.nearest[line][prepared.nearest[line] >= 0], prepared.donors.place[[line]]
         near = np.concatenate([own[own >= 0], near[near != own]])
+        plausible = prepared.plausible.towards(wanted)
+        looked_at = np.concatenate([near, plausible[~np.isin(plausible, near)]])
         is_wide = self._is_wide(question)
         others, features = self.donors.distinct.towards(row, wanted) if is_wide else (near[:0], near[:0])
-        places = np.concatenate([near, others])
+        places = np.concatenate([looked_at, others])
         values = as_they_are = self.donors.index.values[places]
         if rules is not None:
             values = rules.project(np.full(len(places), line), as_they_are)
         lattices = Lattices(row, values, self.distance, n_near=len(near), width=width, groups=question.groups)
-        outputs = self.donors.outputs[near]
+        outputs = self.donors.outputs[looked_at]
         _, is_new = with_own_cells(np.broadcast_to(row, values.shape), values)
-        is_known = ~(is_new | differs(values, as_they_are).any(axis=1))[: len(near)]
+        is_known = ~(is_new | differs(values, as_they_are).any(axis=1))[: len(looked_at)]
         start, n_asked = [], 0
         if own[0] >= 0:
             at_walk = int(np.searchsorted(prepared.walked, line))
@@ -195,21 +213,28 @@ class Thorough:
             start.append(paper.scored(np.array([each.outputs[at_walk] for each in prepared.walks])))
             outputs[0], is_known[0] = prepared.donors.outputs[line], True
             n_asked = len(paper) + 1
-        start.append(lattices.ends().scored(outputs).take(is_known))
+        start.append(lattices.ends(np.arange(len(looked_at))).scored(outputs).take(is_known))
         task = RowTask(
             lattices,
             joined_hybrids(start),
             n_asked,
             prepared.scores[line],
             wanted,
-            singles=lattices.single(len(near) + np.arange(len(others)), features),
+            singles=lattices.single(len(looked_at) + np.arange(len(others)), features),
             panel=question.panel,
             check=partial(self._check, question, places),
             is_refused=self.is_refused,
             alternatives=question.n_wanted > 1,
             only_sparsest=self.objective == "sparsity" and not self.wants_front,
+            cost=self._cost if self._climbs else None,
+            n_donors=len(looked_at),
+            most_changes=question.most_changes,
         )
         return places, task
+
+    def _cost(self, hybrids: Hybrids) -> Floats:
+        cost = objectives.BY_NAME[self.objective].cost
+        return np.asarray(cost(hybrids.changes, hybrids.distances, hybrids.errors), dtype=np.float64)
 
     def _check(self, question: Question, places: Ints, hybrids: Hybrids, outputs: Floats) -> None:
         """Raise ModelError if the model says something else of whole donors of a row than at ``fit``."""
@@ -229,11 +254,16 @@ class Thorough:
         """The paper's walk of each row to a donor; without a reward the donor itself."""
         return walk_greedily(replace(question, report=tell_nobody), donors, reward=reward, distance=self.distance)
 
-    def _notes(self, search: RowSearch, *, n_found: int, n_wanted: int) -> list[Statement]:
+    def _notes(self, search: RowSearch, wanted: Bools, *, n_found: int, n_wanted: int) -> list[Statement]:
         notes = []
-        n_donors = search.lattices.n_near
-        if self.neighbors is not None and n_donors < self.neighbors:
-            notes.append(Statement("note.neighbors", {"found": n_donors, "asked": self.neighbors}))
+        n_donors, n_near = search.n_donors, search.lattices.n_near
+        if self.neighbors is not None and n_near < self.neighbors:
+            notes.append(Statement("note.neighbors", {"found": n_near, "asked": self.neighbors}))
+        # What is sparse or near is found among the nearest donors; what is plausible may be anywhere.
+        if self.neighbors is None and (self._climbs or self.objective == "balanced"):
+            there_are = len(self.donors.places(self.donors.in_target(wanted[None])[0]))
+            if n_donors < there_are:
+                notes.append(Statement("note.donors", {"looked_at": n_donors, "donors": there_are}))
         if not search.is_done:
             notes.append(Statement("note.cut_search"))
         elif not search.is_exhaustive:
@@ -253,6 +283,7 @@ class _Prepared:
 
     donors: Donors
     nearest: Ints
+    plausible: PlausibleDonors
     walked: Ints
     walks: tuple[Walks, ...]
     scores: Floats

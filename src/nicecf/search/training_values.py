@@ -1,8 +1,15 @@
-"""The values that training rows hold: for each feature in ascending order, with a row that holds each."""
+"""The values that training rows hold: for each feature in ascending order, with a row that holds each.
+
+Values of an ordered feature that the model cannot tell apart, whatever the other features are, form a cell. For a row,
+the value of a cell that is nearest to its own stands for all of them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -13,6 +20,9 @@ from nicecf.tables.schema import differs
 # Of a feature without an order, so many values are looked at: the most common ones.
 _MOST_LEVELS = 64
 
+# From float rows to the cell of each value, one column for each feature; -1 where it is not known.
+Cells = Callable[[Floats], Ints]
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingValues:
@@ -21,6 +31,8 @@ class TrainingValues:
     Those of feature ``j`` are ``flat[starts[j]:starts[j + 1]]``, in ascending order; ``positions`` are training rows
     that hold them. A missing number is not among them: ``missing[j]`` is the position of a row without one, -1 if there
     is none. ``common[j]``: of a feature without an order (``is_ordered`` tells), the values that are looked at.
+    ``cells``: the number of the cell of each value, in ascending order; where the model does not tell, each value has
+    its own.
     """
 
     flat: Floats
@@ -29,17 +41,27 @@ class TrainingValues:
     missing: Ints
     is_ordered: Bools
     common: tuple[Floats, ...]
+    cells: Ints
 
     @classmethod
-    def of(cls, index: DonorIndex) -> TrainingValues:
-        """Read the values of all training rows, donors or not."""
+    def of(cls, index: DonorIndex, cells: Cells | Ints | None = None) -> TrainingValues:
+        """Read the values of all training rows, donors or not.
+
+        ``cells``: a function that gives the cells of values, or the cells of all values as a file has them.
+        """
         is_ordered = index.distance.scales > 0
         rows = np.concatenate([index.positions, index.other_positions])
-        flat, positions, missing, common = [], [], [], []
+        known = np.full((len(rows), len(is_ordered)), -1)
+        if callable(cells):
+            known = cells(np.concatenate([index.values, index.other_values]))
+        is_known = is_ordered & (known >= 0).all(axis=0)
+        flat, positions, missing, common, told = [], [], [], [], []
         for j, columns in enumerate(zip(index.values.T, index.other_values.T, strict=True)):
             values, first, counts = np.unique(np.concatenate(columns), return_index=True, return_counts=True)
-            first = rows[first]
             is_there = ~np.isnan(values)
+            own = known[first[is_there], j] if is_known[j] else np.arange(is_there.sum())
+            told.append(np.cumsum(np.diff(own, prepend=own[:1]) != 0))
+            first = rows[first]
             missing.append(int(first[~is_there][0]) if not is_there.all() else -1)
             flat.append(values[is_there])
             positions.append(first[is_there])
@@ -47,29 +69,83 @@ class TrainingValues:
             common.append(np.empty(0) if is_ordered[j] else values[is_there][np.sort(most)])
         starts = np.concatenate([[0], np.cumsum([len(values) for values in flat])]).astype(np.intp)
         held_by = np.concatenate(positions)
-        return cls(np.concatenate(flat), starts, held_by, np.array(missing), is_ordered, tuple(common))
+        return cls(
+            np.concatenate(flat),
+            starts,
+            held_by,
+            np.array(missing),
+            is_ordered,
+            tuple(common),
+            cells if isinstance(cells, np.ndarray) else np.concatenate(told),
+        )
 
     @property
     def counts(self) -> Ints:
         """How many values each feature has."""
         return np.diff(self.starts)
 
+    @cached_property
+    def n_cells(self) -> Ints:
+        """How many cells each feature has."""
+        return np.where(self.counts > 0, self.cells[self.starts[1:] - 1] + 1, 0)
+
+    @cached_property
+    def has_cells(self) -> Bools:
+        """Which features have values that the model cannot tell apart."""
+        return self.n_cells < self.counts
+
     def of_feature(self, j: int) -> Floats:
         """The values of a feature, in ascending order."""
         return self.flat[self.starts[j] : self.starts[j + 1]]
 
-    def at(self, features: Ints, ranks: Ints) -> Floats:
-        """Values of features by their ranks."""
-        return self.flat[self.starts[features] + ranks]
+    def told_apart(self, features: Bools) -> TrainingValues:
+        """The same, but each value of some features has its own cell: not every value of a cell may be taken."""
+        if not (features & self.has_cells).any():
+            return self
+        own = np.arange(len(self.flat)) - np.repeat(self.starts[:-1], self.counts)
+        cells = np.where(np.repeat(features, self.counts), own, self.cells)
+        return replace(self, cells=cells)
 
-    def ranks(self, features: Ints, values: Floats, *, after: Bools | bool = False) -> Ints:
-        """How many values of a feature are lower than a value; ``after``: or equal to it."""
-        found = np.zeros(len(values), dtype=np.intp)
-        is_after = np.broadcast_to(after, len(values))
+    def cell(self, features: Ints, values: Floats) -> Ints:
+        """The cells of values that training rows hold; of others, the next cell."""
+        return self.cells[self.starts[features] + np.minimum(self._ranks(features, values), self.counts[features] - 1)]
+
+    def beside(self, features: Ints, own: Floats) -> tuple[Ints, Ints]:
+        """The cells next to values that rows have: the nearest below and above, which need not be there.
+
+        Half of all cells are below a missing number.
+        """
+        n_values, n_cells, start = self.counts[features], self.n_cells[features], self.starts[features]
+        above = self._ranks(features, own, side="right")
+        below = self._ranks(features, own) - 1
+        is_held = above - below > 1
+        last = np.maximum(n_values - 1, 0)
+        beneath = self.cells[start + np.clip(below + is_held, 0, last)]
+        over = self.cells[start + np.clip(above - is_held, 0, last)]
+        # Between two values of one cell, or on one: that cell is the row's own.
+        is_inside = (is_held | (beneath == over)) & (below + is_held >= 0) & (above - is_held < n_values)
+        lower = np.where(is_inside, beneath - 1, np.where(below >= 0, beneath, -1))
+        upper = np.where(is_inside, over + 1, np.where(above < n_values, over, n_cells))
+        is_missing = np.isnan(own)
+        return np.where(is_missing, n_cells // 2 - 1, lower), np.where(is_missing, n_cells // 2, upper)
+
+    def at(self, features: Ints, cells: Ints, own: Floats) -> Floats:
+        """For each cell of a feature, the value in it that is nearest to a row's own, which is not in it."""
+        values = np.empty(len(cells))
         for j in np.unique(features).tolist():
-            for side, is_asked in (("left", ~is_after), ("right", is_after)):
-                here = np.flatnonzero((features == j) & is_asked)
-                found[here] = np.searchsorted(self.of_feature(j), values[here], side=side)  # type: ignore[call-overload]
+            here = np.flatnonzero(features == j)
+            of_feature, all_cells = self.of_feature(j), self.cells[self.starts[j] : self.starts[j + 1]]
+            first = of_feature[np.searchsorted(all_cells, cells[here], side="left")]
+            last = of_feature[np.searchsorted(all_cells, cells[here], side="right") - 1]
+            values[here] = np.where(last < own[here], last, first)
+        return values
+
+    def _ranks(self, features: Ints, values: Floats, *, side: Literal["left", "right"] = "left") -> Ints:
+        """How many values of a feature are lower than a value; ``right``: or equal to it."""
+        found = np.zeros(len(values), dtype=np.intp)
+        for j in np.unique(features).tolist():
+            here = np.flatnonzero(features == j)
+            found[here] = np.searchsorted(self.of_feature(j), values[here], side=side)
         return found
 
     def holders(self, rows: Floats, values: Floats, groups: tuple[Ints, ...], index: DonorIndex) -> Ints:
@@ -83,11 +159,10 @@ class TrainingValues:
         is_missing = np.isnan(new)
         positions[line[is_missing], feature[is_missing]] = self.missing[feature[is_missing]]
         line, feature, new = line[~is_missing], feature[~is_missing], new[~is_missing]
-        rank = np.minimum(self.ranks(feature, new), self.counts[feature] - 1)
-        is_held = self.at(feature, rank) == new
-        positions[line, feature] = np.where(is_held, self.positions[self.starts[feature] + rank], -1)
-        for at in np.flatnonzero(other_zero(self.at(feature, rank), new)):
-            positions[line[at], feature[at]] = _holding_zero(index, int(feature[at]), new[at])
+        at = self.starts[feature] + np.minimum(self._ranks(feature, new), self.counts[feature] - 1)
+        positions[line, feature] = np.where(self.flat[at] == new, self.positions[at], -1)
+        for zero in np.flatnonzero(other_zero(self.flat[at], new)):
+            positions[line[zero], feature[zero]] = _holding_zero(index, int(feature[zero]), new[zero])
         for group in groups:
             for one in np.flatnonzero((positions[:, group] >= 0).any(axis=1)):
                 new, held = values[one, group], index.values[:, group]

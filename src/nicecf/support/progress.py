@@ -1,8 +1,9 @@
-"""A progress bar for long work: on a terminal after a second, silent everywhere else unless asked for."""
+"""A progress bar for long work, on a terminal after a second; and a warning, before it takes very long."""
 
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import perf_counter
@@ -10,7 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
-from nicecf.exceptions import OptionError
+from nicecf.exceptions import LongRunWarning, OptionError
 
 Report = Callable[[int], None]
 # What a user may pass: None, True, False, or a function of (rows done, rows in all).
@@ -18,32 +19,49 @@ Choice = bool | Callable[[int, int], object] | None
 
 _FIRST_AFTER, _THEN_EVERY = 1.0, 0.1
 _GUESSED_FROM = 0.05
+# Seconds that are still to come, and seconds of work that they are judged by.
+_LONG, _JUDGED_BY = 60.0, 2.0
 _WIDTH = 24
+_UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
 @contextmanager
 def reporting(
-    choice: Choice, total: int, *, already: int = 0, verb: str = "explaining", unit: str = "rows"
+    choice: Choice,
+    total: int,
+    *,
+    already: int = 0,
+    verb: str = "explaining",
+    unit: str = "rows",
+    if_long: str | None = None,
 ) -> Iterator[Report]:
     """How far the work is, as a function of the rows done; the bar is wiped out at the end.
 
-    ``already``: how many were done before, and say nothing about how long one takes.
+    ``already``: how many were done before, and say nothing about how long one takes. ``if_long``: what to do if the
+    rest takes long, for a LongRunWarning; None for no warning. With progress=False there is none either.
     """
-    if choice is None or isinstance(choice, (bool, np.bool_)):
-        stream = sys.stderr
-        if choice is None:
-            choice = _is_terminal(stream)
-        if not choice or stream is None:
-            yield lambda done: None
-            return
-        bar = _Bar(stream, total, already, verb, unit)
-        try:
-            yield bar
-        finally:
+    is_switch, stream = isinstance(choice, (bool, np.bool_)), sys.stderr
+    has_bar = bool(choice) if is_switch else choice is None and _is_terminal(stream)
+    bar = _Bar(stream, total, already, verb, unit) if has_bar and stream is not None else None
+    outlook = None
+    if if_long is not None and (not is_switch or bool(choice)):
+        is_shown = bar is not None or callable(choice)
+        hint = if_long if is_shown else f"{if_long} progress=True shows how much is left."
+        outlook = _Outlook(total, hint, verb, unit, bar)
+
+    def report(done: int) -> None:
+        if bar is not None:
+            bar(done)
+        if callable(choice):
+            choice(done, total)
+        if outlook is not None:
+            outlook(done)
+
+    try:
+        yield report
+    finally:
+        if bar is not None:
             bar.wipe()
-    else:
-        report = choice
-        yield lambda done: (report(done, total), None)[1]
 
 
 def check_choice(choice: object) -> None:
@@ -99,6 +117,63 @@ def bar_line(
     full = int(_WIDTH * done / total)
     left = _left(done - already, total - already, seconds)
     return f"{verb} [{'#' * full}{' ' * (_WIDTH - full)}] {done:,} of {total:,} {unit}{left}"
+
+
+class _Outlook:
+    """Warns, once, if the rest of the work will take long.
+
+    The first report is where the clock starts: what is done once, for all rows, comes before it. And a search may work
+    on many rows at a time: from the end of the first to that of the next is what they take.
+    """
+
+    def __init__(self, total: int, if_long: str, verb: str, unit: str, bar: _Bar | None) -> None:
+        self._total = total
+        self._if_long = if_long
+        self._words = verb, unit
+        self._bar = bar
+        self._first: tuple[int, float] | None = None
+        self._is_told = False
+
+    def __call__(self, done: int) -> None:
+        if self._is_told:
+            return
+        now = perf_counter()
+        if self._first is None:
+            self._first = done, now
+        already, started = self._first
+        if done == already or now - started < _JUDGED_BY:
+            return
+        each, left = (now - started) / (done - already), self._total - done
+        if left * each > _LONG:
+            self._is_told = True
+            self._warn(left, each)
+
+    def _warn(self, left: int, each: float) -> None:
+        if self._bar is not None:
+            self._bar.wipe()
+        verb, unit = self._words
+        text = f"{verb} the other {left:,} {unit} will take about {duration(left * each)}. {self._if_long}"
+        with suppress(ValueError):  # of a standard error that is closed: the work goes on
+            warnings.warn(text, LongRunWarning, stacklevel=_outside())
+
+
+def duration(seconds: float) -> str:
+    """A time in words, of a minute or more.
+
+    >>> duration(61), duration(2400), duration(7000), duration(1e6)
+    ('1 minute', '40 minutes', '2 hours', '12 days')
+    """
+    size, unit = next((one for one in _UNITS if seconds >= 1.5 * one[0]), _UNITS[-1])
+    count = round(seconds / size)
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
+
+
+def _outside() -> int:
+    """How far up the first caller is that is no part of nicecf, for the line that a warning names."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "nicecf":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class Lines:

@@ -36,6 +36,7 @@ from nicecf.explain.saving.arrays import (
 from nicecf.explain.saving.checks import (
     check_autoencoder,
     check_canaries,
+    check_cells,
     check_distance,
     check_index,
     check_kinds,
@@ -60,6 +61,7 @@ from nicecf.search.autoencoder import Autoencoder
 from nicecf.search.distance import Heom
 from nicecf.search.donors import DonorSearch
 from nicecf.search.neighbors import DonorIndex
+from nicecf.search.training_values import TrainingValues
 from nicecf.support.files import checked
 from nicecf.support.json_values import NotHeld, from_json, to_json
 from nicecf.support.types import Floats, Ints, is_number
@@ -112,6 +114,7 @@ def load(
     with _told_of(path):
         nice = make(model, **options)
         _check_parts(nice, parts, manifest)
+        _leave_open(nice, is_named=manifest.get("search_is_named", True))
     nice._keep(_fitted(nice, parts, manifest))
     named = described(nice.get_params(deep=False))
     as_given = {name: named[name] for name in ("model", *manifest["functions"])}
@@ -132,7 +135,9 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
     autoencoder, members_of_autoencoder = autoencoder_to_members(own.measure if own and own.is_own else None)
     weights = fitted.distance.weights
     manifest = {
-        "options": _options_to_json(options, functions, fitted),
+        # The search that runs, not None: what a file means does not depend on a later default.
+        "options": _options_to_json(options | {"search": nice.search_}, functions, fitted),
+        "search_is_named": options["search"] is not None,
         "described": to_json(nice._options),
         "functions": functions,
         "n_robust_to": len(options["robust_to"]),
@@ -142,6 +147,7 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         "scales": fitted.distance.scales.tolist(),
         "weights": None if weights is None else weights.tolist(),
         "n_decided": donors.n_decided.tolist(),
+        "n_cells": None if donors.cells is None else len(donors.cells),
         "privacy": privacy,
         "autoencoder": autoencoder,
         "plausibility": measured(fitted),
@@ -152,6 +158,7 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
             np.concatenate([donors.index.values, donors.index.other_values]), fitted.schema
         ),
         "outputs.npy": npy(donors.outputs),
+        **({} if donors.cells is None else {"cells.npy": npy(donors.cells.astype(np.int64))}),
         **members_of_index,
         **canaries_to_members(fitted.models.canaries),
         **members_of_privacy,
@@ -172,6 +179,7 @@ class _Parts:
     n_decided: Ints
     privacy: Privacy
     autoencoder: Autoencoder | None
+    cells: Ints | None
 
 
 @contextmanager
@@ -231,6 +239,7 @@ def _put_together(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> 
         np.array(wholes(manifest["n_decided"], "n_decided"), dtype=np.intp),
         privacy_from_members(manifest["privacy"], n_features, read),
         None if of_network is None else autoencoder_from_members(of_network, schema.is_categorical, read),
+        _cells(manifest, read),
     )
     if parts.n_decided.shape != (n_classes,) or len(parts.index.leaves) not in (n_classes, 2 * n_classes):
         raise Damaged("its donors do not match its classes")
@@ -241,6 +250,13 @@ def _put_together(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> 
     if options["constraints"] is not None:
         options["constraints"] = Constraints(**options["constraints"])
     return parts, options
+
+
+def _cells(manifest: Mapping[str, Any], read: Reader) -> Ints | None:
+    """Which values the model could not tell apart; files of before do not say."""
+    if manifest.get("n_cells") is None:
+        return None
+    return read("cells", np.int64, [whole(manifest["n_cells"], "n_cells")]).astype(np.intp)
 
 
 def _widths(manifest: Mapping[str, Any]) -> list[int]:
@@ -255,6 +271,8 @@ def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
     _check_described(nice, manifest)
     check_kinds(nice.categorical_features, schema.is_categorical)
     check_weights(index.distance.weights, nice.feature_weights, schema)
+    if parts.cells is not None:
+        check_cells(parts.cells, TrainingValues.of(index))
     known = np.concatenate([index.values, index.other_values, canaries.values])
     check_rows(known, schema, "its rows")
     check_index(index, parts.n_decided, n_classes)
@@ -279,6 +297,14 @@ def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
         rules_of(nice.constraints, schema, canaries.values[:1], trained=schema)
 
 
+def _leave_open(nice: Any, *, is_named: object) -> None:
+    """If nobody chose the search by its name, it may follow the objective again, as long as that means the same."""
+    if not isinstance(is_named, bool):
+        raise Damaged("it does not say whether its search was chosen")
+    if not is_named and replace(nice._search_options, search=None).chosen == nice.search:
+        nice.search = None
+
+
 def _check_described(nice: Any, manifest: Mapping[str, Any]) -> None:
     """A file has the options twice: as values, and as described in records."""
     then, now = from_json(manifest["described"]), described(nice.get_params(deep=False))
@@ -295,11 +321,12 @@ def _check_described(nice: Any, manifest: Mapping[str, Any]) -> None:
 
 
 def _fitted(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> Fitted:
-    donors = DonorSearch(parts.index, parts.outputs, parts.n_decided)
+    donors = DonorSearch(parts.index, parts.outputs, parts.n_decided, parts.cells)
     models = models_of(
         ModelOptions(nice.model, None, nice.decision, nice.min_probability, nice.robust_to),
         manifest["models"],
-        is_accelerated=None if nice._may_have_twin else bool(nice.accelerate),
+        accelerate=nice.accelerate,
+        may_be_read=nice._may_be_read,
         schema=parts.schema,
         donors=donors,
         canaries=parts.canaries,

@@ -19,6 +19,7 @@ from nicecf.rules.privacy import Privacy
 from nicecf.search.autoencoder import Autoencoder
 from nicecf.search.distance import Heom, weights_of
 from nicecf.search.neighbors import DonorIndex
+from nicecf.search.training_values import TrainingValues
 from nicecf.support.types import Bools, Floats, Ints, is_number
 from nicecf.tables.column import Column
 from nicecf.tables.schema import Schema
@@ -308,3 +309,14 @@ def check_kinds(option: Any, is_categorical: Bools) -> None:
     """Damaged unless the option names the columns that are categories."""
     if option != "auto" and not (is_list_of(option, bool) and option == is_categorical.tolist()):
         raise Damaged("its option categorical_features does not match its columns")
+
+
+def check_cells(cells: Ints, values: TrainingValues) -> None:
+    """Damaged unless each value has a cell, and each feature its own, numbered from 0 in ascending order."""
+    if len(cells) != len(values.flat):
+        raise Damaged("its cells are not those of its values")
+    starts = values.starts[:-1][values.counts > 0]
+    steps = np.diff(cells, prepend=0)
+    is_first = np.isin(np.arange(len(cells)), starts)
+    if (cells[starts] != 0).any() or not np.isin(steps[~is_first], (0, 1)).all():
+        raise Damaged("its cells are not in order")

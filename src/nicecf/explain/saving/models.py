@@ -11,7 +11,7 @@ import numpy as np
 
 from nicecf.exceptions import ModelError, NicecfError, OptionError, listed, plain
 from nicecf.explain.fitted import Fitted, Models
-from nicecf.explain.training import Canaries, ModelOptions, find_twin, measured_cost, sample_of, twin_by_default
+from nicecf.explain.training import Canaries, ModelOptions, measured_cost, sample_of, twin_for
 from nicecf.models.classifier import CELLS_PER_CALL, Classifier
 from nicecf.models.decision import Member, Panel, Rule, member_of
 from nicecf.search.donors import DonorSearch
@@ -60,14 +60,15 @@ def models_of(
     options: ModelOptions,
     said: Mapping[str, Any],
     *,
-    is_accelerated: bool | None,
+    accelerate: bool | str | None,
+    may_be_read: bool,
     schema: Schema,
     donors: DonorSearch,
     canaries: Canaries,
 ) -> Models:
     """Ask the models about some stored rows; ModelError if they are not those that the explainer was saved with.
 
-    ``donors``: with the outputs of the models at ``fit``. ``is_accelerated``: None if there may be a twin.
+    ``donors``: with the outputs of the models at ``fit``. ``accelerate``, ``may_be_read``: see `twin_for`.
     """
     models, index, outputs = [options.model, *options.robust_to], donors.index, donors.outputs
     panel = _panel(models, said, options.decision, options.min_probability)
@@ -89,13 +90,10 @@ def models_of(
     _check_canaries(panel, canaries, donors.n_decided)
     cost = measured_cost(panel, schema, canaries, seconds=seconds, calls=1, n_rows=len(asked.values))
     sample = sample_of(len(asked.values))
-    compared = (models[0], schema, canaries, asked.values[sample], answers[sample])
-    if not is_accelerated:
-        twin, twin_cost = (None, cost) if is_accelerated is False else twin_by_default(*compared, cost)
-        return Models(panel, cost, canaries, twin, twin_cost)
+    known = asked.values[sample], answers[sample]
     try:
-        twin, twin_cost = find_twin(*compared)
-        return Models(panel, cost, canaries, twin, twin_cost)
+        twin = twin_for(accelerate, models[0], schema, canaries, known, cost, may_be_read=may_be_read)
+        return Models(panel, cost, canaries, *twin)
     except OptionError as error:
         raise ModelError(
             f"the explainer was saved with accelerate=, and there is no faster way to the same digits for this "

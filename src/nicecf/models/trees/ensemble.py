@@ -25,8 +25,6 @@ _Number = TypeVar("_Number", bound=np.generic)
 
 # How many pairs of a row and a tree are followed at once: their arrays fit into the processor's cache.
 _PAIRS_AT_ONCE = 2**15
-# Where a library finds the leaves, so many are held at a time.
-_PAIRS_IN_MEMORY = 2**22
 # After how many levels the pairs that are in a leaf are put aside: looking for them costs as much as a level.
 _LEVELS_AT_ONCE = 3
 
@@ -187,29 +185,40 @@ class TreeEnsemble:
         is_used[self.nodes.feature[~self.nodes.is_leaf]] = True
         return is_used
 
+    def thresholds(self, number: int) -> Floats:
+        """The numbers that one of the inputs is compared with, in ascending order."""
+        nodes = self.nodes
+        is_asked = ~nodes.is_leaf & (nodes.feature == number) & (nodes.category_set < 0)
+        return np.unique(nodes.threshold[is_asked])
+
     def probabilities(self, inputs: Floats) -> Floats:
         """The probabilities of the classes, one line per row of inputs; NotSupported if the model refuses the rows."""
-        inputs = self._compared(inputs)
-        sums = [self._sums(leaves) for leaves in self._leaves(inputs)]
-        return self._linked(np.concatenate(sums)) if sums else np.empty((0, max(2, len(self.base))))
+        inputs = self.compared(inputs)
+        if not len(inputs):
+            return np.empty((0, max(2, len(self.base))))
+        if self.compiled:
+            return self._linked(self._sums_tree_by_tree(inputs.astype(np.float32)))
+        return self._linked(np.concatenate([self._sums(leaves) for leaves in self._leaves(inputs)]))
 
     def leaves(self, inputs: Floats) -> Ints:
         """The leaf of each row in each tree, shape (trees, rows), as positions among all nodes."""
-        parts = list(self._leaves(self._compared(inputs)))
+        parts = list(self._leaves(self.compared(inputs)))
         return np.concatenate(parts, axis=1) if parts else np.empty((len(self.roots), 0), dtype=np.intp)
 
     def _leaves(self, inputs: Floats) -> Iterable[Ints]:
-        descend, most = (self._by_library, _PAIRS_IN_MEMORY) if self.compiled else (self._descended, _PAIRS_AT_ONCE)
-        rows = max(1, most // len(self.roots))
-        return (descend(inputs[at : at + rows]) for at in range(0, len(inputs), rows))
+        rows = max(1, _PAIRS_AT_ONCE // len(self.roots))
+        return (self._descended(inputs[at : at + rows]) for at in range(0, len(inputs), rows))
 
-    def _by_library(self, inputs: Floats) -> Ints:
-        """The leaf of each row in each tree, found tree by tree."""
-        singles = inputs.astype(np.float32)
-        found = [root + leaves(singles) for root, leaves in zip(self.roots, self.compiled, strict=True)]
-        return np.stack(found)
+    def _sums_tree_by_tree(self, inputs: npt.NDArray[np.float32]) -> _Sums:
+        """What the trees add up to, where the library finds the leaves: one tree after the other."""
+        base = self.base.astype(self.adds_in)
+        width = self._values.shape[1]
+        sums = np.tile(base, (len(inputs), 1))
+        for leaves, values, first in zip(self.compiled, self._values_by_tree, self.outputs.tolist(), strict=True):
+            sums[:, first : first + width] += values.take(leaves(inputs), axis=0)
+        return sums / self.adds_in(self.divisor)
 
-    def _compared(self, inputs: Floats) -> Floats:
+    def compared(self, inputs: Floats) -> Floats:
         """Inputs as the model compares them with its thresholds."""
         if inputs.shape[1] != len(self.inputs):
             raise NotSupported(f"its trees have {len(self.inputs)} inputs, but the rows have {inputs.shape[1]}")
@@ -277,6 +286,10 @@ class TreeEnsemble:
     @cached_property
     def _values(self) -> _Sums:
         return self.nodes.values.astype(self.adds_in, copy=False)
+
+    @cached_property
+    def _values_by_tree(self) -> list[_Sums]:
+        return np.split(self._values, self.roots[1:])
 
     def _linked(self, sums: _Sums) -> Floats:
         if self.link == "identity":
