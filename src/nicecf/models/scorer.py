@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
+from pandas.util import hash_array
 
 from nicecf.exceptions import ModelError
 from nicecf.models import classifier as _classifier
-from nicecf.support.types import Floats
+from nicecf.support.types import Floats, Ints
 
 # The time to find out which rows to add, in seconds: mostly a search for a second donor.
 _LOOKING_AHEAD = 0.002
@@ -75,8 +76,8 @@ class RememberedRows:
     _most_cells = 2**22  # 32 MB of rows, and as much again for the table of their positions
 
     def __init__(self, *, width: int) -> None:
-        self._place: dict[bytes, int] = {}
-        self._answers = np.empty((0, width))
+        self._width = width
+        self._forget(0)
 
     def __call__(self, function: RowFunction, rows: Floats, look_ahead: LookAhead | None = None) -> Floats:
         """The function's answers, one line per row.
@@ -84,29 +85,47 @@ class RememberedRows:
         If the function must be called at all, the rows of ``look_ahead`` are included in the same call: they may be
         needed next.
         """
+        if self._rows.shape[1] != rows.shape[1]:
+            self._forget(rows.shape[1])
         keys = _keys(rows)
-        new = {key: position for position, key in enumerate(keys) if key not in self._place}
+        new = self._new(keys)
         if new and look_ahead is not None and len(ahead := look_ahead()):
             # A row that may never be needed must not cause a failure: ask again without it.
             with suppress(ModelError):
-                both = np.concatenate([rows, ahead])
-                self._learn(function, both, {key: at for at, key in enumerate(_keys(both)) if key not in self._place})
+                both, of_both = np.concatenate([rows, ahead]), keys + _keys(ahead)
+                self._learn(function, both, self._new(of_both))
                 new = {}
         if new:
             self._learn(function, rows, new)
-        answers = self._answers[[self._place[key] for key in keys]]
+        places = [self._place[key] for key in keys]
+        answers = self._answers[places]
+        # Two rows with one key are rare, but there may be some.
+        is_other = (_bits(self._rows[places]) != _bits(rows)).any(axis=1)
+        if is_other.any():
+            answers[is_other] = function(rows[is_other])
         if len(self._place) * rows.shape[1] > self._most_cells:
-            self._place.clear()
-            self._answers = self._answers[:0]
+            self._forget(rows.shape[1])
         return answers
 
-    def _learn(self, function: RowFunction, rows: Floats, new: dict[bytes, int]) -> None:
+    def _forget(self, n_features: int) -> None:
+        self._place: dict[int, int] = {}
+        self._rows, self._answers = np.empty((0, n_features)), np.empty((0, self._width))
+
+    def _new(self, keys: list[int]) -> dict[int, int]:
+        """The keys that are not known, each with the position of a row that has it."""
+        return {key: position for position, key in enumerate(keys) if key not in self._place}
+
+    def _learn(self, function: RowFunction, rows: Floats, new: dict[int, int]) -> None:
         """Ask for the rows at the positions in ``new``, and store each under its key."""
         chosen = rows[list(new.values())]
         chunk = max(1, _classifier.CELLS_PER_CALL // rows.shape[1])
         answers = [function(chosen[at : at + chunk]) for at in range(0, len(chosen), chunk)]
-        self._place.update(zip(new, range(len(self._answers), len(self._answers) + len(new)), strict=True))
-        self._answers = np.concatenate([self._answers, *answers])
+        first = len(self._place)
+        self._rows = _with_room(self._rows, first + len(new))
+        self._answers = _with_room(self._answers, first + len(new))
+        self._rows[first : first + len(new)] = chosen
+        self._answers[first : first + len(new)] = np.concatenate(answers)
+        self._place.update(zip(new, range(first, first + len(new)), strict=True))
 
 
 class Meter:
@@ -198,8 +217,23 @@ class Scorer:
         return max(1, int(min(n_rows, left / max(self.meter.seconds_per_row, 1e-9))))
 
 
-def _keys(rows: Floats) -> list[bytes]:
-    """Rows as bytes: 0.0 and -0.0 are scored separately, because a model may distinguish them."""
-    buffer = np.ascontiguousarray(rows).tobytes()
-    width = rows.shape[1] * rows.itemsize
-    return [buffer[at : at + width] for at in range(0, len(buffer), width)]
+def _keys(rows: Floats) -> list[int]:
+    """A number for each row: equal for equal bits (0.0 and -0.0 are not the same to every model), else hardly ever."""
+    cells = hash_array(np.ascontiguousarray(rows).ravel()).reshape(rows.shape)
+    # Odd factors, so that values that change places make another number.
+    factors = hash_array(np.arange(rows.shape[1])) | np.uint64(1)
+    return (cells * factors).sum(axis=1, dtype=np.uint64).tolist()
+
+
+def _with_room(lines: Floats, n_lines: int) -> Floats:
+    """An array with room for so many lines: the same, or a copy with at least twice its room, so that few are made."""
+    if n_lines <= len(lines):
+        return lines
+    larger = np.empty((max(n_lines, 2 * len(lines)), lines.shape[1]))
+    larger[: len(lines)] = lines
+    return larger
+
+
+def _bits(rows: Floats) -> Ints:
+    """Rows as whole numbers, so that NaN is NaN."""
+    return np.ascontiguousarray(rows).view(np.int64)

@@ -22,6 +22,8 @@ _PEAKS, _SHARES = 16, np.array([0.25, 0.5, 0.75])
 _PATH = 64
 # Single changes of which pairs are made, and how many pairs are asked about.
 _PAIRED, _PAIRS = 24, 32
+# Candidates that are nearly valid, single changes that each is combined with, and how many of these are asked about.
+_NEARLY_VALID, _STEPS, _EXTENDED = 4, 64, 32
 # Where a donor differs in more features than this, not every number of steps back is tried.
 _ALL_STEPS = 48
 
@@ -123,13 +125,35 @@ def pairs(block: Block, moves: Moves, gains: Floats, worth: Floats) -> Proposals
     costs = block.costs(np.full(len(line), 2), distances[one] + distances[other])
     scores = block.scores[line] + gains[one] + gains[other]
     useful = np.flatnonzero(costs < block.lowest[line] - LEAST)
-    chosen = first_places(line[useful], np.where(scores > 0, -costs, -1e15 + scores)[useful], n_rows, _PAIRS)
-    chosen = useful[chosen[chosen >= 0]]
+    by_cost = np.where(scores > 0, -costs, -1e15 + scores)
+    chosen = np.concatenate([first_places(line[useful], by[useful], n_rows, _PAIRS // 2) for by in (by_cost, scores)])
+    chosen = useful[np.unique(chosen[chosen >= 0])]
     values = block.rows[line[chosen]]
     at = np.arange(len(chosen))
     for move in (one[chosen], other[chosen]):
         values[at, moves.feature[move]] = moves.value[move]
     return Proposals(line[chosen], values, scores[chosen])
+
+
+def extended(block: Block, candidates: Candidates, moves: Moves, gains: Floats) -> Proposals:
+    """Candidates that are nearly valid, each with one more single change: those first that promise most."""
+    n_rows = len(block.rows)
+    short = np.flatnonzero(~candidates.is_valid & (candidates.costs < block.lowest[candidates.line]))
+    places = first_places(candidates.line[short], candidates.scores[short], n_rows, _NEARLY_VALID)
+    nearly = short[places[places >= 0]]
+    steps = first_places(moves.of, gains, n_rows, _STEPS)[candidates.line[nearly]]
+    at, which = np.nonzero(steps >= 0)
+    of, step = nearly[at], steps[at, which]
+    line, feature = candidates.line[of], moves.feature[step]
+    distances = candidates.distances[of] + block.alone_distance(moves)[step]
+    is_useful = block.costs(candidates.changes[of] + 1, distances) < block.lowest[line] - LEAST
+    is_useful &= ~differs(block.rows[line, feature], candidates.values[of, feature])
+    scores = candidates.scores[of] + gains[step]
+    useful = np.flatnonzero(is_useful)
+    places = first_places(line[useful], scores[useful], n_rows, _EXTENDED)
+    chosen = useful[places[places >= 0]]
+    longer = Moves(of[chosen], feature[chosen], moves.value[step[chosen]])
+    return Proposals(line[chosen], longer.applied_to(candidates.values), scores[chosen])
 
 
 def steps_back(block: Block, donors: Candidates, back: Moves, asked: Candidates) -> tuple[Ints, Proposals]:

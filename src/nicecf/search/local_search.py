@@ -20,13 +20,15 @@ from nicecf.search.candidates import (
     rank_of,
     rank_within,
 )
-from nicecf.search.first_candidates import between, pairs, paths, single_changes, steps_back
+from nicecf.search.first_candidates import between, extended, pairs, paths, single_changes, steps_back
 from nicecf.search.rounds import Rounds
-from nicecf.support.types import Floats
+from nicecf.support.types import Floats, Ints
 from nicecf.tables.schema import differs
 
 # Candidates of a row that are improved in the first round.
 _CENTERS = 8
+# What costs so many times as much as the best is not improved: it would hardly become the best.
+_HOPELESS = 2.0
 # Single changes of a feature that are combined with others: the best by gain, and by gain for the cost.
 _OF_EACH = 4
 
@@ -45,34 +47,44 @@ def search_locally(block: Block, start: Candidates, donors: Candidates) -> None:
     back = block.back_to_row(donors.line, donors.values)
     put_back = block.put_back(donors.line, donors.values, back)
     singles, shorter = block.ask_both(block.from_rows(moves), Proposals.of(donors.line[back.of], put_back))
-    helping, gains, worth = _helping(block, moves, singles, costs)
-    rounds = Rounds(block, helping, worth)
+    gains = singles.scores - block.scores[moves.of]
+    helping, worth = _helping(block, moves, gains, costs)
+    best = moves.take(helping), gains[helping], worth[helping]
+    rounds = Rounds(block, moves.take(helping), worth[helping], _strongest(block, moves, gains))
     of, pruned = steps_back(block, donors, back, shorter)
-    more = block.better(
-        paths(block, helping, gains, worth)
-        + pairs(block, helping, gains, worth)
-        + block.from_rows(between(block, moves, singles))
-    )
+    several = paths(block, *best) + pairs(block, *best) + block.from_rows(between(block, moves, singles))
+    more = block.better(several)
     known = _centers(block, joined([start, singles, best_of_each(donors, back.of, shorter)]))
-    several, much_shorter = block.ask_both(more, pruned, lambda: rounds.ahead(more + pruned + known))
+    asked, much_shorter = block.ask_both(more, pruned, lambda: rounds.ahead(more + pruned + known))
     shortest = best_of_each(donors, np.append(back.of, of), joined([shorter, much_shorter]))
-    rounds.run(_centers(block, joined([start, singles, several, shortest])))
+    longer = block.better(extended(block, joined([singles, asked]), moves, gains))
+    rounds.run(_centers(block, joined([start, singles, asked, shortest])), longer)
 
 
-def _helping(block: Block, moves: Moves, asked: Candidates, costs: Floats) -> tuple[Moves, Floats, Floats]:
-    """The single changes that raise the score, by how much, and by how much for what they cost."""
-    gains = asked.scores - block.scores[moves.of]
+def _helping(block: Block, moves: Moves, gains: Floats, costs: Floats) -> tuple[Ints, Floats]:
+    """The places of the single changes that raise the score most, or most for what they cost; and that, of all."""
     # The last digits are rounding, and should not decide between changes that are worth the same.
     worth = (gains / np.maximum(costs, LEAST)).astype(np.float32).astype(np.float64)
     feature = moves.of * block.rows.shape[1] + moves.feature
     is_kept = (rank_within(feature, worth) < _OF_EACH) | (rank_within(feature, gains) < _OF_EACH)
-    kept = np.flatnonzero(is_kept & (gains > 0))
-    return moves.take(kept), gains[kept], worth[kept]
+    return np.flatnonzero(is_kept & (gains > 0)), worth
+
+
+def _strongest(block: Block, moves: Moves, gains: Floats) -> Floats:
+    """For each row and feature, the value of the single change that gains most; NaN where none was tried."""
+    strongest = np.full(block.rows.shape, np.nan)
+    order = np.argsort(gains, kind="stable")
+    strongest[moves.of[order], moves.feature[order]] = moves.value[order]
+    return strongest
 
 
 def _centers(block: Block, candidates: Candidates) -> Candidates:
     """The best few of each row that change different features."""
-    valid = candidates.take(candidates.is_valid)
+    # Single changes were tried: where one is best, and two would cost more however near, others lead nowhere.
+    is_one_best = block.lowest <= block.costs(np.array([2]), np.zeros(1))
+    leads_on = (candidates.changes == 1) | ~is_one_best[candidates.line]
+    leads_on &= candidates.costs <= _HOPELESS * block.lowest[candidates.line]
+    valid = candidates.take(candidates.is_valid & leads_on)
     changed = differs(block.rows[valid.line], valid.values)
     order = np.lexsort((valid.costs, valid.line))
     once = distinct(valid.line[order], changed[order].astype(np.float64))

@@ -19,6 +19,7 @@ from nicecf.search.candidates import (
     best_of_each,
     distinct,
     first_places,
+    joined,
     joined_moves,
     rank_within,
     replaced,
@@ -36,6 +37,8 @@ _PULLED_BACK = 32
 # Changes that pay for others: tried in the first round (more later), and combined with steps back.
 _PAYING, _COMBINED = 16, 8
 _STEPS_BACK = 24
+# The round in which a change of every feature is tried, and for how many candidates of a row.
+_ROUND_OF_ALL, _TRIED_BY_ALL = 1, 2
 # A change that pays may be pulled back to so much of itself later.
 _PULLED_BACK_LATER = 0.5
 # Of more rows, some would hardly be guessed right: a call is saved only if all are.
@@ -54,29 +57,39 @@ class _Tried:
 
 
 class Rounds:
-    """Rounds of improvement; ``singles``: changes of the rows that help, ``worth``: what each gains for its cost."""
+    """Rounds of improvement.
 
-    def __init__(self, block: Block, singles: Moves, worth: Floats) -> None:
+    ``singles``: changes of the rows that help, ``worth``: what each gains for its cost. ``strongest``: for each row and
+    feature the value that raises the score most, or lowers it least; NaN for none.
+    """
+
+    def __init__(self, block: Block, singles: Moves, worth: Floats, strongest: Floats) -> None:
         self._block = block
         self._singles = singles
+        self._strongest = strongest
         self._paying = first_places(singles.of, worth, len(block.rows), 4 * _PAYING)
         # Alone they are not enough, or among the candidates: with another change, they cost no less than this.
         self._with_another = block.alone(singles, n_changes=2)
         self._at_best = block.alone(singles, n_changes=2, share=_PULLED_BACK_LATER)
 
-    def run(self, centers: Candidates) -> None:
-        """Improve candidates round after round, until nothing gets better."""
+    def run(self, centers: Candidates, others: Proposals) -> None:
+        """Improve candidates round after round, until nothing gets better.
+
+        ``others`` are asked about in the first round; those that are valid are improved in the next ones.
+        """
         active = np.arange(len(centers))
         # Ends: after so many rounds.
         for number in range(_ROUNDS):
-            if not len(active):
+            if not len(active) and not len(others):
                 return
             some = centers.take(active)
-            better = self._one_round(some, number)
+            better, added = self._one_round(some, others, number)
             is_better = better.costs < some.costs - LEAST
-            centers = replaced(centers, active, better)
+            centers = joined([replaced(centers, active, better), added])
+            active = np.append(active[is_better], np.arange(len(centers) - len(added), len(centers)))
             rank = rank_within(centers.line, -centers.costs)
-            active = active[is_better & (rank[active] < _KEPT[min(number, len(_KEPT) - 1)])]
+            active = active[rank[active] < _KEPT[min(number, len(_KEPT) - 1)]]
+            others = others.take(np.empty(0, dtype=np.intp))
 
     def ahead(self, proposals: Proposals, number: int = 0) -> Floats:
         """What a round will ask about first if candidates turn out to be valid, as far as it is worth a call.
@@ -93,21 +106,26 @@ class Rounds:
         values = tried.proposals.values[np.argsort(tried.moves.of, kind="stable")]
         return values[distinct(np.zeros(len(values), dtype=np.intp), values)[:budget]]
 
-    def _one_round(self, centers: Candidates, number: int) -> Candidates:
-        """Each candidate, or a better one: single moves first, then what they promise together."""
+    def _one_round(self, centers: Candidates, others: Proposals, number: int) -> tuple[Candidates, Candidates]:
+        """Each candidate, or a better one: single moves first, then what they promise together.
+
+        And, of others that are asked about besides, those that are valid.
+        """
         block = self._block
         tried = self._tried(centers.line, centers.values, centers.costs, number)
-        asked = block.ask(tried.proposals)
+        asked, added = block.ask_both(tried.proposals, others)
         best = best_of_each(centers, tried.moves.of, asked)
         of, proposals = self._together(centers, tried.moves, asked)
         closer = self._closer(centers, tried, asked)
-        of = np.append(of, closer.of)
+        fewer, without_one = self._without_one(centers)
+        of = np.concatenate([of, closer.of, fewer])
         proposals += Proposals.of(centers.line[closer.of], closer.applied_to(centers.values))
+        proposals += Proposals.of(centers.line[fewer], without_one)
         better = np.flatnonzero(block.measured(proposals.line, proposals.values) < best.costs[of] - LEAST)
         once = better[distinct(of[better], proposals.values[better])]
         of, proposals = of[once], proposals.take(once)
         asked = block.ask(proposals, lambda: self.ahead(proposals + best, number + 1))
-        return best_of_each(best, of, asked)
+        return best_of_each(best, of, asked), added.take(added.is_valid)
 
     def _tried(self, line: Ints, values: Floats, costs: Floats, number: int) -> _Tried:
         """The single moves of some candidates that a round asks about."""
@@ -122,7 +140,12 @@ class Rounds:
         of, at = np.nonzero(paying >= 0)
         place = paying[of, at]
         pays = Moves(of, singles.feature[place], singles.value[place])
-        pays = pays.take(differs(values[of, pays.feature], pays.value))
+        if number == _ROUND_OF_ALL:
+            # What does nothing by itself may do a lot here.
+            is_tried = (rank_within(line, -costs) < _TRIED_BY_ALL)[:, None] & ~np.isnan(self._strongest[line])
+            of, feature = np.nonzero(is_tried)
+            pays = joined_moves([pays, Moves(of, feature, self._strongest[line[of], feature])])
+        pays = pays.take(differs(values[pays.of, pays.feature], pays.value))
         moves = joined_moves([back, pulled, pays])
         moved = np.concatenate([block.put_back(line, values, back), pulled.applied_to(values), pays.applied_to(values)])
         ranks = np.concatenate([np.full(len(back.of), -1), ranks, np.full(len(pays.of), -1)])
@@ -219,6 +242,15 @@ class Rounds:
             saved[made, feature], lost[made, feature] = save[made], loss[made]
             n_steps[made] += 1
         return n_steps > np.where(first < 0, 1, 0), Proposals(centers.line, current, scores)
+
+    def _without_one(self, centers: Candidates) -> tuple[Ints, Floats]:
+        """Each candidate with one feature put back and the others where they raise the score of the row most."""
+        block = self._block
+        back = block.back_to_row(centers.line, centers.values)
+        strongest = self._strongest[centers.line]
+        is_pushed = differs(block.rows[centers.line], centers.values) & ~np.isnan(strongest)
+        pushed = np.where(is_pushed, strongest, centers.values)
+        return back.of, block.put_back(centers.line, pushed, back)
 
     def _close_groups(self, current: Floats, line: Ints, made: Ints, feature: Ints) -> None:
         """What belongs together with a feature that was put back goes back, too: groups have no other moves."""
