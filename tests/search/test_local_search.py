@@ -1,13 +1,16 @@
 """Counterfactuals with values of several training rows."""
 
+from itertools import combinations, product
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from nicecf import NICE, Constraints, OptionError
+from nicecf.models.scorer import nothing_ahead
 from nicecf.testing import Scorecard, applicants, assert_same
 from strategies import as_lists, fewer, problems
 
@@ -169,3 +172,62 @@ def test_it_comes_near_to_the_best_mix_of_all_training_values():
     assert (np.array(reached) >= np.array(best) - 1e-9).all()
     assert sum(reached) <= 1.005 * sum(best)
     assert np.isclose(reached, best).sum() >= 28  # of 30
+
+
+def test_a_change_that_does_nothing_alone_is_found_beside_one_that_is_nearly_enough():
+    # The first column nearly does it, and then a little of the second; the third would do, but costs as much again.
+    def model(rows):
+        first, second, third = np.asarray(rows, dtype=float).T
+        share = 1 / (1 + np.exp(9 - 8.9 * first - 0.2 * first * second - 5 * first * third))
+        return np.column_stack([1 - share, share])
+
+    train = np.array([[1, 0, 1], [1, 0, 0], [0, 0, 1], *([0, value, 0] for value in range(11))], dtype=float)
+    nice = NICE(model, optimize="proximity", classes=[0, 1], categorical_features=[0, 2])
+    cfs = nice.fit(train, model(train).argmax(axis=1)).explain(np.zeros((1, 3)))
+    assert cfs.to_numpy().tolist() == [[1.0, 1.0, 0.0]]
+
+
+def two_changes_are_enough(model, row, train):
+    """Whether any two training values do it, by trying all of them."""
+    for i, j in combinations(range(len(row)), 2):
+        tried = np.tile(row, (len(np.unique(train[:, i])) * len(np.unique(train[:, j])), 1))
+        tried[:, [i, j]] = list(product(np.unique(train[:, i]), np.unique(train[:, j])))
+        if (model.predict(tried) != model.predict(row[None])).any():
+            return True
+    return False
+
+
+def test_where_two_changes_are_enough_there_are_not_more():
+    # Ten columns that say much the same: no single one does it, and some 20,000 pairs might.
+    n_more = 0
+    for seed in (2, 3, 5, 8):
+        random = np.random.default_rng(seed)
+        common = random.normal(size=(200, 1))
+        train = np.round(2 * common + 1.6 * random.normal(size=(200, 10))) / 2
+        labels = (common[:, 0] + 0.3 * random.normal(size=200) > 0).astype(int)
+        model = RandomForestClassifier(20, random_state=seed).fit(train, labels)
+        cfs = NICE(model).fit(train, labels).explain(train[:20])
+        more = train[:20][cfs.metrics()["sparsity"] > 2]
+        assert not any(two_changes_are_enough(model, row, train) for row in more)
+        n_more += len(more)
+    assert n_more > 5
+
+
+def test_where_one_change_is_enough_rounds_ask_about_single_changes_alone():
+    train = np.random.default_rng(0).normal(size=(200, 5))
+    asked = []
+
+    def model(rows):
+        asked.append(np.asarray(rows))
+        return needs(2.0, 0, 1, 2, 3, 4)(rows)
+
+    nice = NICE(model, classes=[0, 1]).fit(train, needs(2.0, 0, 1, 2, 3, 4)(train).argmax(axis=1))
+    row = train[:1] * 0
+    asked.clear()
+    with nothing_ahead():
+        cfs = nice.explain(row)
+    assert cfs.metrics()["sparsity"].tolist() == [1]
+    # The row, its donor, the walk to it, single changes, several; then the rounds.
+    at_rounds = 2 + int(np.argmax([len(rows) for rows in asked]))
+    assert len(asked) > at_rounds
+    assert all((rows != row).sum(axis=1).max() == 1 for rows in asked[at_rounds:])

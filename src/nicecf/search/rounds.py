@@ -6,7 +6,7 @@ what to ask about next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -144,7 +144,9 @@ class Rounds:
             # What does nothing by itself may do a lot here.
             is_tried = (rank_within(line, -costs) < _TRIED_BY_ALL)[:, None] & ~np.isnan(self._strongest[line])
             of, feature = np.nonzero(is_tried)
-            pays = joined_moves([pays, Moves(of, feature, self._strongest[line[of], feature])])
+            strongest = Moves(line[of], feature, self._strongest[line[of], feature])
+            is_useful = block.alone(strongest, n_changes=2) < costs[of]
+            pays = joined_moves([pays, replace(strongest, of=of).take(is_useful)])
         pays = pays.take(differs(values[pays.of, pays.feature], pays.value))
         moves = joined_moves([back, pulled, pays])
         moved = np.concatenate([block.put_back(line, values, back), pulled.applied_to(values), pays.applied_to(values)])
