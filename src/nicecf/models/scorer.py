@@ -219,7 +219,7 @@ class Scorer:
 
 def _keys(rows: Floats) -> list[int]:
     """A number for each row: equal for equal bits (0.0 and -0.0 are not the same to every model), else hardly ever."""
-    cells = hash_array(np.ascontiguousarray(rows).ravel()).reshape(rows.shape)
+    cells = hash_array(_bits(rows).ravel()).reshape(rows.shape)
     # Odd factors, so that values that change places make another number.
     factors = hash_array(np.arange(rows.shape[1])) | np.uint64(1)
     return (cells * factors).sum(axis=1, dtype=np.uint64).tolist()
