@@ -288,7 +288,7 @@ def _plain(random: Random, outcome: Outcome) -> None:
 
 def _changed_model(random: Random, outcome: Outcome) -> None:
     """A model that is another one by now: ModelError, or answers that are valid for the model as it is."""
-    from nicecf import ModelError, NicecfError
+    from nicecf import ModelError
 
     facts, X, y = drawn(random, outcome)
     if facts.model.change is None or not n_rows(facts.tables.rows):
@@ -297,16 +297,14 @@ def _changed_model(random: Random, outcome: Outcome) -> None:
     explainer = ask(outcome, "fit", lambda: made(facts.settings).fit(X, y))
     facts.model.change()
     facts = Facts.of(facts.tables, facts.model, facts.settings, facts.labels)
-    try:
-        cfs = explainer.explain(facts.tables.rows, **facts.settings.call)
-    except ModelError:
+
+    def explained() -> Any:
+        with suppress(ModelError):
+            return explainer.explain(facts.tables.rows, **facts.settings.call)
+
+    cfs = ask(outcome, "explain, model changed", explained)
+    if cfs is None:
         outcome.note("a changed model is noticed", [])
-        return
-    except NicecfError as error:
-        outcome.note("a changed model is noticed", [f"{type(error).__name__}: {error}"])
-        return
-    except Exception as error:
-        outcome.note("only nicecf's own errors are raised", [f"explain, model changed: {_told(error)}"])
         return
     answer = ask(outcome, "reading the answer", lambda: Answer.of(cfs, facts.tables.container))
     outcome.n_explained, outcome.n_found = n_rows(facts.tables.rows), int(answer.found.sum())
