@@ -1004,7 +1004,7 @@ class TestStreams:
         assert (code, out) == (1, "")
         assert err.startswith("nicecf: standard input is empty")
 
-    @pytest.mark.parametrize("where", ["2>&-", *deep("2>/dev/full")])
+    @pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
     def test_what_cannot_be_said_beside_results_does_not_get_among_them(self, here, where):
         code, out, _ = self.shell(f"{self.ASK} --out - {where}")
         assert code == 0

@@ -539,9 +539,7 @@ def assert_first_is(several, alone):
 
 
 @pytest.mark.parametrize("optimize", [*OWN, "balanced"])
-@pytest.mark.parametrize(
-    ("n_features", "rules"), [(5, None), (14, None), (8, {"max_changes": 3}), *deep((8, None))]
-)
+@pytest.mark.parametrize(("n_features", "rules"), [(5, None), (14, None), (8, {"max_changes": 3}), *deep((8, None))])
 def test_the_first_of_several_is_the_answer_alone(optimize, n_features, rules):
     X, model, error = noise(n_features, seed=n_features)
     options = {"classes": [0, 1], "justified": False, "search": "thorough", "mix_donors": False, "plausibility": error}
