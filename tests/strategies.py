@@ -3,6 +3,7 @@
 All numbers are halves and quarters, so that sums and differences of distances are exact and a tie is a tie.
 """
 
+import functools
 import zlib
 from dataclasses import dataclass
 
@@ -117,31 +118,37 @@ def _plain(value):
     return value if isinstance(value, str) else float(value)
 
 
+@functools.cache  # making a strategy takes longer than drawing from it
+def _rows(kinds, *, known):
+    """Rows of a table; its columns are categorical or not, hold missing values or not, and are constant or not."""
+
+    def cell(is_categorical, maybe_missing, constant):
+        maybe = [None] if maybe_missing else []
+        if known and constant:
+            return st.just("a" if is_categorical else 1.0)
+        if is_categorical:
+            return st.sampled_from(["a", "b", "c", *maybe, *([] if known else ["unseen"])])
+        return st.sampled_from([0.0, 1.0, 2.0, *maybe, *([] if known else [-1.0, 1.5, 4.0])])
+
+    return st.tuples(*(cell(*kind) for kind in kinds)).map(list)
+
+
 @st.composite
 def problems(draw, *, n_to_explain=None, missing=True):
     n_classes = draw(st.integers(2, 5))
     labels = {2: ["bad", "good"], 3: [1, 2, 3], 4: [-1, 0, 1, 2], 5: list("abcde")}[n_classes]
     is_categorical = draw(st.lists(st.booleans(), min_size=1, max_size=6))
     constant = draw(st.lists(st.sampled_from([False, False, False, True]), min_size=6, max_size=6))
-    maybe = [None] if missing and draw(st.booleans()) else []
-
-    def cell(j, known):
-        if known and constant[j]:
-            return st.just("a" if is_categorical[j] else 1.0)
-        if is_categorical[j]:
-            return st.sampled_from(["a", "b", "c", *maybe, *([] if known else ["unseen"])])
-        return st.sampled_from([0.0, 1.0, 2.0, *maybe, *([] if known else [-1.0, 1.5, 4.0])])
-
-    def row(known):
-        return st.tuples(*(cell(j, known) for j in range(len(is_categorical)))).map(list)
+    maybe_missing = missing and draw(st.booleans())
+    kinds = tuple((one, maybe_missing, constant[j]) for j, one in enumerate(is_categorical))
 
     n_rows = draw(st.integers(1, 14))
     n = 1 if n_to_explain is None else draw(n_to_explain)
-    rows = draw(st.lists(row(True), min_size=n_rows, max_size=n_rows))
+    rows = draw(st.lists(_rows(kinds, known=True), min_size=n_rows, max_size=n_rows))
     return Problem(
         rows=rows,
         labels=draw(st.lists(st.sampled_from(labels), min_size=n_rows, max_size=n_rows)),
-        to_explain=draw(st.lists(row(draw(st.booleans())), min_size=n, max_size=n)),
+        to_explain=draw(st.lists(_rows(kinds, known=draw(st.booleans())), min_size=n, max_size=n)),
         is_categorical=is_categorical,
         classes=labels,
         model=HashModel(n_classes, draw(st.integers(0, 10_000))),

@@ -92,14 +92,18 @@ def ten():
     return tables_of(made_up())
 
 
-@pytest.fixture(scope="module")
-def odd(tmp_path_factory):
-    """The report of an odd run: one model, a dataset and a method with markup in their names, something that failed."""
+def odd_run():
+    """One model, a dataset and a method with markup in their names, something that failed."""
     run = made_up((EVIL, "monk3"), ("rf",), ("nice-none", "wit", EVIL), rows=4)
     failed = {"dataset": EVIL, "model": "rf", "method": "geco", "status": "failed", "error": f"ValueError: {EVIL}"}
-    run = replace(run, cells=pd.concat([run.cells, pd.DataFrame([failed])]))
+    return replace(run, cells=pd.concat([run.cells, pd.DataFrame([failed])]))
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    """The folder and the files of the report of that run."""
     out = tmp_path_factory.mktemp("odd")
-    return out, report.write(run, out)
+    return out, report.write(odd_run(), out)
 
 
 # By hand: two methods, one dataset, four rows. Method a: 1 2 1 -, method b: 2 2 3 1 (sparsity). Ranks of a: 1 1 1 2, of b:
@@ -546,10 +550,9 @@ def test_a_table_with_a_wrong_number_of_cells_is_refused():
 
 
 def test_the_same_run_gives_the_same_bytes_in_any_order_of_records(odd, tmp_path):
-    run = made_up((EVIL, "monk3"), ("rf",), ("nice-none", "wit", EVIL), rows=4)
-    first = {path.name: path.read_bytes() for path in report.write(run, tmp_path / "a")}
+    run = odd_run()
     shuffled = replace(run, records=run.records.sample(frac=1, random_state=0), cells=run.cells[::-1])
-    second = {path.name: path.read_bytes() for path in report.write(shuffled, tmp_path / "b")}
+    first, second = ({path.name: path.read_bytes() for path in of} for of in (odd[1], report.write(shuffled, tmp_path)))
     assert first == second
 
 

@@ -72,8 +72,8 @@ def assert_valid(model, X, y, rows=40, **options):
         KNeighborsClassifier(3),
         GaussianNB(),
         make_pipeline(StandardScaler(), MLPClassifier((5,), max_iter=2000, random_state=0)),
-        XGBClassifier(n_estimators=10),
-        CatBoostClassifier(iterations=10, verbose=False, allow_writing_files=False),
+        XGBClassifier(n_estimators=10, n_jobs=1),
+        CatBoostClassifier(iterations=10, thread_count=1, verbose=False, allow_writing_files=False),
     ],
     ids=lambda model: type(model).__name__,
 )
@@ -100,19 +100,20 @@ def test_a_pipeline_that_encodes_text():
     assert_valid(make_pipeline(encoder, RandomForestClassifier(10, random_state=0)).fit(X, y), X, y)
 
 
+# One thread each: those of LightGBM wait for each other without letting go of a core that another worker needs.
 @needs_lightgbm
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_lightgbm(n_classes):
     X, y = numbers(n_classes)
-    assert_valid(LGBMClassifier(n_estimators=10, min_child_samples=5, verbose=-1).fit(X, y), X, y)
+    assert_valid(LGBMClassifier(n_estimators=10, min_child_samples=5, n_jobs=1, verbose=-1).fit(X, y), X, y)
     X, y = mixed()
-    assert_valid(LGBMClassifier(n_estimators=20, min_child_samples=5, verbose=-1).fit(X, y), X, y)
+    assert_valid(LGBMClassifier(n_estimators=20, min_child_samples=5, n_jobs=1, verbose=-1).fit(X, y), X, y)
 
 
 def test_xgboost_and_hist_gradient_boosting_on_category_columns():
     X, y = mixed()
     codes = (y == "good").astype(int)
-    assert_valid(XGBClassifier(n_estimators=20, enable_categorical=True).fit(X, codes), X, codes)
+    assert_valid(XGBClassifier(n_estimators=20, n_jobs=1, enable_categorical=True).fit(X, codes), X, codes)
     boosted = HistGradientBoostingClassifier(max_iter=20, categorical_features="from_dtype", random_state=0)
     assert_valid(boosted.fit(X, y), X, y)
 
@@ -121,7 +122,7 @@ def test_catboost_on_text_columns():
     X, y = mixed()
     X = X.astype({"purpose": str, "region": str})
     model = CatBoostClassifier(
-        iterations=20, verbose=False, allow_writing_files=False, cat_features=["purpose", "region"]
+        iterations=20, thread_count=1, verbose=False, allow_writing_files=False, cat_features=["purpose", "region"]
     )
     assert_valid(model.fit(X, y), X, y)
 
@@ -129,7 +130,7 @@ def test_catboost_on_text_columns():
 @needs_lightgbm
 def test_lightgbm_takes_a_category_it_never_saw():
     X, y = mixed()
-    model = LGBMClassifier(n_estimators=20, min_child_samples=5, verbose=-1).fit(X, y)
+    model = LGBMClassifier(n_estimators=20, min_child_samples=5, n_jobs=1, verbose=-1).fit(X, y)
     row = X.iloc[[0]].astype({"purpose": object})
     row["purpose"] = "spaceship"
     row = row.astype({"purpose": "category"})

@@ -399,7 +399,7 @@ REFUSED = {
         "its objective is 'custom', not one of",
     ),
     "a regressor": (
-        lambda: LGBMRegressor(n_estimators=2, verbose=-1).fit(WHOLE, WHOLE[:, 0]),
+        lambda: LGBMRegressor(n_estimators=2, n_jobs=1, verbose=-1).fit(WHOLE, WHOLE[:, 0]),
         "is not LightGBM's LGBMClassifier",
     ),
     "CTRs": (cats_with_ctrs, "statistics of the target"),

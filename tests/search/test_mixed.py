@@ -149,7 +149,7 @@ def test_a_slow_model_is_called_less_often_for_one_row_with_the_same_answer(monk
     X = normal(400, 6)
     nice = NICE(clock, search="thorough", optimize=optimize, classes=[0, 1]).fit(X, slow_linear(X).argmax(axis=1))
     calls = []
-    for at in range(20):
+    for at in range(12):
         ahead = nice.explain(X[at : at + 1])
         with nothing_ahead():
             needed = nice.explain(X[at : at + 1])

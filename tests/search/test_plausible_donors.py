@@ -130,12 +130,12 @@ def test_nothing_is_said_of_donors_that_nobody_asked_for_or_that_are_not_there(o
 def test_neighbors_that_are_named_are_the_only_donors(n_features):
     X, model = halves(n_features=n_features)
     nice = of_halves(X, model, neighbors=6)
-    cfs = nice.explain(X[:10])
+    cfs = nice.explain(X[:5])
     for i, one in enumerate(cfs):
         donors = np.flatnonzero(model(X)[:, 0] != model(X[[i]])[0, 0])
         distances = (np.abs(X[donors] - X[i]) / np.ptp(X, axis=0)).sum(axis=1)
         assert one.donor in donors[np.argsort(distances)[:6]]
-    assert oddness(of_halves(X, model).explain(X[:10]).to_numpy()).mean() < oddness(cfs.to_numpy()).mean()
+    assert oddness(of_halves(X, model).explain(X[:5]).to_numpy()).mean() < oddness(cfs.to_numpy()).mean()
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_neighbors_that_are_named_are_the_only_donors(n_features):
 )
 def test_rules_are_kept_and_the_answer_is_no_worse_than_among_the_nearest(rules, monkeypatch):
     X, model = halves(n_features=8)
-    nice, rows, rules = of_halves(X, model), X[:12], Constraints(**rules)
+    nice, rows, rules = of_halves(X, model), X[:6], Constraints(**rules)
     cfs = nice.explain(rows, constraints=rules)
     monkeypatch.setattr(Thorough, "_climbs", False)
     near = nice.explain(rows, constraints=rules)
@@ -177,10 +177,10 @@ def test_rules_are_kept_and_the_answer_is_no_worse_than_among_the_nearest(rules,
 
 def test_no_training_row_is_handed_out_where_none_may_be():
     X, model = halves(n_features=6)
-    cfs = of_halves(X, model, share_donor=False).explain(X[:15])
+    cfs = of_halves(X, model, share_donor=False).explain(X[:8])
     assert cfs.found.all()
     assert not (cfs.to_numpy()[:, None] == X).all(axis=2).any()
-    near = of_halves(X, model, share_donor=False, neighbors=100).explain(X[:15])
+    near = of_halves(X, model, share_donor=False, neighbors=100).explain(X[:8])
     assert oddness(cfs.to_numpy()).mean() < oddness(near.to_numpy()).mean()
 
 
@@ -210,8 +210,8 @@ def test_the_climb_asks_and_looks_no_more_than_it_may(monkeypatch):
     for climbing, climbed in ((0, 2**15), (64, 2**15), (500, 2**15), (500, 1)):
         monkeypatch.setattr(row_search, "CLIMBING", climbing)
         monkeypatch.setattr(row_search, "CLIMBED", climbed)
-        cfs = of_halves(X, model).explain(X[:10])
-        n_asked.append(cfs.model_rows / 10)
+        cfs = of_halves(X, model).explain(X[:5])
+        n_asked.append(cfs.model_rows / 5)
         errors.append(oddness(cfs.to_numpy()).mean())
     assert n_asked[0] < n_asked[1] <= n_asked[0] + 64 + 40
     assert n_asked[2] <= n_asked[0] + 500 + 64 + 40

@@ -143,8 +143,9 @@ def test_every_sentence_of_a_forest_on_mixed_columns_is_true(loans, explained):
 @pytest.mark.parametrize("search", ["greedy", "thorough"])
 def test_every_sentence_about_continuous_numbers_is_true_and_short(kind, dtype, search):
     X, y, model = continuous(kind, dtype)
-    cfs = NICE(model, optimize="proximity", search=search).fit(X, y).explain(X[:120])
-    texts = assert_true(cfs, model, X[:120])
+    rows = X[: 120 if search == "greedy" else 40]
+    cfs = NICE(model, optimize="proximity", search=search).fit(X, y).explain(rows)
+    texts = assert_true(cfs, model, rows)
     digits = [len(number) for text in texts for number in re.findall(r"\d+\.\d+", text)]
     # Of single precision, proline has all its digits, and in most answers of the thorough search it alone changes.
     assert np.median(digits) < (10 if (search, kind, dtype) == ("thorough", "network", "float32") else 7)
@@ -268,7 +269,7 @@ def test_a_result_without_a_model_says_all_digits():
 def test_numbers_as_short_as_their_column_need_no_model_call(loans):
     X, y, model = loans
     counting = Counting(model)
-    cfs = NICE(counting).fit(X[:1_000], y[:1_000]).explain(X[1_000:1_100])
+    cfs = NICE(counting, search="greedy").fit(X[:1_000], y[:1_000]).explain(X[1_000:1_100])
     before = counting.calls
     for style in STYLES:
         cfs.texts(style)
@@ -280,7 +281,7 @@ def test_numbers_as_short_as_their_column_need_no_model_call(loans):
 def test_a_thousand_texts_take_a_handful_of_calls():
     X, y, model = continuous("logistic", n_columns=8)
     counting = Counting(model)
-    cfs = NICE(counting).fit(X, y).explain(pd.concat([X, X])[:1_000])
+    cfs = NICE(counting, search="greedy").fit(X, y).explain(pd.concat([X, X])[:1_000])
     before = counting.calls, counting.rows
     texts = cfs.texts()
     assert 1 <= counting.calls - before[0] <= 6
@@ -485,7 +486,7 @@ def told_about(before, after, style="sentence", **wording):
     X = pd.DataFrame({"home": pd.Series([before, after], dtype=object)})
     model = lambda X: np.eye(2)[[0 if i % 2 == 0 else 1 for i in map(codes.__getitem__, map(repr, X["home"]))]]
     codes = {repr(before): 0, repr(after): 1}
-    nice = NICE(model, classes=["no", "yes"], categorical_features=["home"]).fit(X, ["no", "yes"])
+    nice = NICE(model, search="greedy", classes=["no", "yes"], categorical_features=["home"]).fit(X, ["no", "yes"])
     return nice.explain(X[:1])[0].text(style, wording=Wording(**wording) if wording else None)
 
 
