@@ -1095,7 +1095,7 @@ class TestDemo:
 
     def test_the_report_is_written(self, here, capsys, monkeypatch):
         monkeypatch.delenv("NICECF_DATA", raising=False)
-        demo.main(n_train=300, n_test=60, report="demo.html")
+        demo.main(n_train=300, n_test=20, report="demo.html")
         assert "who got denied is in demo.html" in capsys.readouterr().out
         assert "</html>" in Path("demo.html").read_text()
 
