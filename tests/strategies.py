@@ -108,7 +108,7 @@ def as_lists(X):
     if hasattr(X, "rows") and not isinstance(X, pd.DataFrame):
         rows = X.rows()
     else:
-        rows = X.itertuples(index=False, name=None) if isinstance(X, pd.DataFrame) else X.tolist()
+        rows = (X.to_numpy(dtype=object) if isinstance(X, pd.DataFrame) else X).tolist()
     return [[_plain(value) for value in row] for row in rows]
 
 

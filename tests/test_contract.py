@@ -25,9 +25,9 @@ METHODS = {
 }
 # Every baseline is in the contract: as it is, or with options that take less time. DiCE has tests of its own.
 QUICK = {
-    baselines.CFproto: {"c_steps": 2, "max_iterations": 10},
+    baselines.CFproto: {"c_steps": 2, "max_iterations": 6},
     baselines.GeCo: {"population": 20, "samples": 2, "max_generations": 8},
-    baselines.GrowingSpheres: {"n_samples": 200, "max_shells": 60},
+    baselines.GrowingSpheres: {"n_samples": 80, "max_shells": 60},
 }
 METHODS |= {
     one.__name__: functools.partial(one, **QUICK.get(one, {})) for one in baselines.ALL if one is not baselines.DiCE

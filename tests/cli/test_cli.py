@@ -993,14 +993,19 @@ class TestStreams:
         )
         assert not Path("o.csv").exists()
 
-    def test_a_closed_or_strange_standard_input_is_one_line(self, here):
+    def test_a_closed_or_strange_standard_input_is_one_line(self, run, monkeypatch):
         ask = self.ASK.replace("new.csv", "- --out o.csv")
         code, out, err = self.shell(f"{ask} <&-")
         assert (code, out) == (1, "")
         assert err.startswith("nicecf: standard input is closed; give the path of a file")
-        code, out, err = self.shell(f"{ask} 0> written.txt")
+        # What Python makes of "0> written.txt" and of "< /dev/null".
+        with open(os.open("written.txt", os.O_WRONLY | os.O_CREAT), encoding="utf-8") as stdin:
+            monkeypatch.setattr("sys.stdin", stdin)
+            code, out, err = run(*ask.split()[1:])
         assert (code, out, err) == (1, "", "nicecf: standard input cannot be read: bad file descriptor.\n")
-        code, out, err = self.shell(f"{ask} < /dev/null")
+        with open(os.devnull, encoding="utf-8") as stdin:
+            monkeypatch.setattr("sys.stdin", stdin)
+            code, out, err = run(*ask.split()[1:])
         assert (code, out) == (1, "")
         assert err.startswith("nicecf: standard input is empty")
 
@@ -1090,7 +1095,7 @@ class TestDemo:
 
     def test_the_report_is_written(self, here, capsys, monkeypatch):
         monkeypatch.delenv("NICECF_DATA", raising=False)
-        demo.main(n_train=300, n_test=60, report="demo.html")
+        demo.main(n_train=300, n_test=20, report="demo.html")
         assert "who got denied is in demo.html" in capsys.readouterr().out
         assert "</html>" in Path("demo.html").read_text()
 

@@ -254,7 +254,8 @@ def told(value):
     with np.printoptions(threshold=10**9), pd.option_context("display.max_rows", None, "display.max_columns", None):
         if isinstance(value, pd.DataFrame):
             return f"{value.to_csv()} {[repr(value[name].dtype) + repr(value[name].array) for name in value]}"
-        return f"{value} {value!r}"
+        # Where an object has no other text than its repr, that is long and not written twice.
+        return repr(value) if type(value).__str__ is object.__str__ else f"{value} {value!r}"
 
 
 def all_outputs(nice, X, **asked):
