@@ -43,6 +43,9 @@ ONE_ROW_TARGET = 2.5
 # explanation may take at most.
 FOREST_ROW_TARGET, ACCELERATED_TARGET, CALLS_TARGET = 5, 20, 2.0
 
+# Of the thorough search: how often everything is measured, and how many rows are explained one by one.
+THOROUGH_ROUNDS, N_ALONE = 5, 20
+
 
 class Timed:
     """A function of rows that counts its calls, its rows and its seconds."""
@@ -312,21 +315,20 @@ def thorough_table(models: dict[str, Any], problem: Problem, training: np.ndarra
                     accelerate=accelerate,
                 ).fit(X, y)
                 nice.explain(problem.X[rows[:2]])
-                theirs, seconds, singles = [], [], []
-                for row in rows[:20]:
-                    start = perf_counter()
-                    peer.explain(problem.X[[row]].copy())
-                    theirs.append(perf_counter() - start)
-                    start = perf_counter()
-                    singles.append(nice.explain(problem.X[[row]]))
-                    seconds.append(perf_counter() - start)
-                batches = []
-                for _ in range(3):
+                theirs, ours, calls, batches = [], [], [], []
+                for _ in range(THOROUGH_ROUNDS):  # in turns: what slows the machine slows both
+                    for row in rows[:N_ALONE]:
+                        start = perf_counter()
+                        peer.explain(problem.X[[row]].copy())
+                        between = perf_counter()
+                        calls.append(nice.explain(problem.X[[row]]).model_calls)
+                        theirs.append(between - start)
+                        ours.append(perf_counter() - between)
                     start = perf_counter()
                     cfs = nice.explain(problem.X[rows[:100]])
                     batches.append((perf_counter() - start) / len(cfs))
-                by_peer, one, batch = np.mean(theirs), np.median(seconds), np.median(batches)
-                calls = np.median([one.model_calls for one in singles])
+                by_peer, one = (np.median(np.reshape(times, (-1, N_ALONE)), axis=0) for times in (theirs, ours))
+                by_peer, one, batch = np.mean(by_peer), np.median(one), np.median(batches)
                 lines.append(
                     (
                         name,
@@ -335,7 +337,7 @@ def thorough_table(models: dict[str, Any], problem: Problem, training: np.ndarra
                         short(1000 * by_peer),
                         short(1000 * one),
                         _ratio(by_peer / one),
-                        f"{calls:g}",
+                        f"{np.median(calls):g}",
                         short(1000 * batch),
                         _ratio(by_peer / batch),
                     )

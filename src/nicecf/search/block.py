@@ -66,9 +66,10 @@ class RowMoves:
 class Block(RowMoves):
     """Some rows, and the valid candidates for them that nothing beats in changes and distance: ``found``.
 
-    ``lowest``: what the best one of each row costs, ``scores``: the log-odds of the rows themselves. ``cost``
-    is of numbers of changes and distances. ``is_refused``: rows that may not be handed out, though the models accept
-    them.
+    ``lowest``: what the best one of each row costs, ``nearest``: the least distance of those with at most so many
+    changes, one column for each number of them; infinite where there is none. ``scores``: the log-odds of the rows
+    themselves. ``cost`` is of numbers of changes and distances. ``is_refused``: rows that may not be handed out, though
+    the models accept them.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Block(RowMoves):
         self._is_refused = is_refused
         self.scores = _odds(question.panel.scores(question.outputs, question.wanted))
         n_rows, n_features = question.rows.shape
-        self._nearest = np.full((n_rows, n_features + 1), np.inf)
+        self.nearest = np.full((n_rows, n_features + 1), np.inf)
         self.lowest = np.full(n_rows, np.inf)
         self.found = self.known(np.empty(0, dtype=np.intp), question.rows[:0], question.outputs[:0])
 
@@ -134,10 +135,10 @@ class Block(RowMoves):
         """Those that nothing beats in changes and distance, by line and changes; one of several equal ones."""
         order = np.lexsort((valid.distances, valid.changes, valid.line))
         line, changes, distances = valid.line[order], valid.changes[order], valid.distances[order]
-        np.minimum.at(self._nearest, (line, changes), distances)
-        np.minimum.accumulate(self._nearest, axis=1, out=self._nearest)
+        np.minimum.at(self.nearest, (line, changes), distances)
+        np.minimum.accumulate(self.nearest, axis=1, out=self.nearest)
         is_first = np.concatenate([[True], (line[1:] != line[:-1]) | (changes[1:] != changes[:-1])])
-        before = np.where(changes > 0, self._nearest[line, np.maximum(changes - 1, 0)], np.inf)
+        before = np.where(changes > 0, self.nearest[line, np.maximum(changes - 1, 0)], np.inf)
         return valid.take(order[is_first & (distances < before)])
 
     # --- what they cost -----------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from nicecf.tables.schema import differs
 # Candidates of a row that are improved in the first round.
 _CENTERS = 8
 # What costs so many times as much as the best is not improved: it would hardly become the best.
-_HOPELESS = 2.0
+_HOPELESS = 3.0
 # Single changes of a feature that are combined with others: the best by gain, and by gain for the cost.
 _OF_EACH = 4
 
@@ -80,9 +80,10 @@ def _strongest(block: Block, moves: Moves, gains: Floats) -> Floats:
 
 def _centers(block: Block, candidates: Candidates) -> Candidates:
     """The best few of each row that change different features."""
-    # Single changes were tried: where one is best, and two would cost more however near, others lead nowhere.
+    # Single changes were tried: where one is best, and two would cost more however near, only what is nearer leads on.
     is_one_best = block.lowest <= block.costs(np.array([2]), np.zeros(1))
     leads_on = (candidates.changes == 1) | ~is_one_best[candidates.line]
+    leads_on |= candidates.distances < block.nearest[candidates.line, 1]
     leads_on &= candidates.costs <= _HOPELESS * block.lowest[candidates.line]
     valid = candidates.take(candidates.is_valid & leads_on)
     changed = differs(block.rows[valid.line], valid.values)
