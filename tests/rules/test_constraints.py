@@ -745,9 +745,11 @@ def test_a_far_training_row_with_few_changes_is_found_in_the_end(search, monkeyp
     nice = NICE(model, search=search, plausibility=lambda X: np.zeros(len(X))).fit(X, model(X).argmax(axis=1))
     cfs = nice.explain(X[:1], constraints=Constraints(max_changes=2))
     assert cfs.to_numpy().tolist() == [[9.0, 9.0, 0.0]]
-    assert cfs[0].donor == 151
+    assert cfs.changes()["donor"].tolist() == [151, 151]
+    # The thorough search comes across the two changes by itself, and the rule is relaxed no more than needed.
+    n_changes = {"greedy": 3, "thorough": 2}[search]
     assert (
-        "Blocked by: only 1 feature may change. Cheapest relaxation: allow 3 changes: distance"
+        f"Blocked by: only 1 feature may change. Cheapest relaxation: allow {n_changes} changes: distance"
         in (nice.explain(X[:1], constraints=Constraints(max_changes=1)).reasons[0])
     )
 

@@ -153,7 +153,7 @@ def test_options_that_cannot_be_are_refused(options):
 
 
 def test_a_training_row_in_single_precision_is_known_in_double_precision():
-    training = pd.DataFrame({"a": [1.1, 2.3, 8.2], "b": [0.3, 0.1, 0.1]}, dtype="float32")
+    training = pd.DataFrame({"a": [1.1, 2.3, 8.2], "b": [0.1, 0.1, 0.1]}, dtype="float32")
     model = lambda X: np.column_stack([X["a"] <= 5, X["a"] > 5]).astype(float)
     nice = NICE(model, classes=[0, 1], justified=False, share_donor=False).fit(training)
     cfs = nice.explain(pd.DataFrame({"a": [1.0], "b": [0.1]}))

@@ -35,7 +35,7 @@ class Counterfactuals:
     ``found``: whether there is one. ``reasons``: why not, in words; None where found. ``relaxations``: which rule to
     relax then, a :class:`nicecf.Relaxation`, where that alone would help. ``notes``: where less was done
     than asked for, in words; else None. ``donors``: the position of the donor in the training data; missing where none
-    was needed or found, where no single donor holds all the new values (:meth:`changes` has one for each), and with
+    was needed or found, where no donor is known to hold all the new values (:meth:`changes` has one for each), and with
     ``share_donor=False``. ``rows``: the position of the row that each belongs to; with ``n_counterfactuals`` above 1,
     and in :meth:`pareto`, a row may have several. ``model_calls`` and ``model_rows``: what the ``explain`` call asked
     of the model.
