@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -297,6 +297,14 @@ def differences(
     return verdicts
 
 
+def say_thorough(
+    report: Report, models: dict[str, Any], problem: Problem, training: np.ndarray, rows: np.ndarray
+) -> None:
+    """What there is to say of the thorough search."""
+    report.say("## The thorough search\n\n" + thorough_table(models, problem, training, rows))
+    report.say("## Both searches, processor time\n\n" + searches_table(models, problem, training, rows))
+
+
 def thorough_table(models: dict[str, Any], problem: Problem, training: np.ndarray, rows: Any) -> str:
     """The thorough search beside NICEx's greedy one for the same objective: one row at a time, and 100 in a call."""
     X, y = problem.X[training], problem.y[training]
@@ -344,6 +352,34 @@ def thorough_table(models: dict[str, Any], problem: Problem, training: np.ndarra
                 )
     head = ["model", "objective", "accelerate", "NICEx ms", "1 row: ms", "ratio", "model calls", "100 rows: ms/row"]
     return markdown_table([*head, "ratio"], lines)
+
+
+def searches_table(models: dict[str, Any], problem: Problem, training: np.ndarray, rows: Any) -> str:
+    """Both searches beside each other: one row at a time, and all rows in a call; processor time."""
+    X, y, lines = problem.X[training], problem.y[training], []
+    for name, model in models.items():
+        for variant in ("sparsity", "proximity"):
+            progress(f"measuring {name}, both searches, {variant}")
+            options = {"optimize": variant, "categorical_features": problem.categorical}
+            thorough = NICE(model, search="thorough", **options).fit(X, y)
+            greedy = NICE(model, search="greedy", **options).fit(X, y)
+            alone, together, by_greedy = [], [], []
+            for _ in range(3):
+                alone += [_processor_time(thorough, problem.X[[row]]) for row in rows[:N_ALONE]]
+                together.append(_processor_time(thorough, problem.X[rows]) / len(rows))
+                by_greedy.append(_processor_time(greedy, problem.X[rows]) / len(rows))
+            seconds, quick = np.median(together), np.median(by_greedy)
+            one = np.median(np.median(np.reshape(alone, (-1, N_ALONE)), axis=0))
+            speeds = f"{1 / seconds:,.0f}", f"{1 / quick:,.0f}"
+            lines.append((f"{name}, {variant}", short(1000 * one), short(1000 * seconds), *speeds))
+    head = ["", "one row, ms", f"{len(rows):,} rows, ms/row", "rows per second", "greedy, rows per second"]
+    return markdown_table(head, lines)
+
+
+def _processor_time(nice: NICE, rows: np.ndarray) -> float:
+    start = process_time()
+    nice.explain(rows, progress=False)
+    return process_time() - start
 
 
 def time_table(all_measured: list[Measured]) -> str:
@@ -540,7 +576,7 @@ def main() -> int:
     chosen = {name: models[name] for name in options.models}
     if options.thorough:
         report = Report(options.out)
-        report.say("## The thorough search\n\n" + thorough_table(chosen, problem, training, rows))
+        say_thorough(report, chosen, problem, training, rows)
         report.save()
         return 0
     progress("training the autoencoder")
@@ -586,7 +622,7 @@ def main() -> int:
         "Calls: of the model, for one explanation. Accelerated: the search asks a twin of the forest, the model "
         "itself is asked once about what is handed out; unconfirmed: it is not asked at all."
     )
-    report.say("## The thorough search\n\n" + thorough_table(chosen, problem, training, rows))
+    say_thorough(report, chosen, problem, training, rows)
     report.say("## Work\n\n" + work_table(all_measured))
     report.say("## Answers\n\n" + answer_table(all_measured))
     details = [
