@@ -242,6 +242,7 @@ def measure(
     assert cfs.found.all(), cfs.reasons[~cfs.found][0]
     longest = int(cfs.metrics()["rounds"].max())
     assert told.tolist() == [batch_clock.calls, batch_clock.rows], "the result miscounts what it asks of the model"
+    # One call for the rows, one for their donors.
     assert cfs.model_calls <= longest + 2, f"{cfs.model_calls} model calls for a longest walk of {longest}"
     values = cfs.to_numpy()
     singles = np.concatenate([one.to_numpy() for one in ours])
@@ -335,7 +336,7 @@ def thorough_table(models: dict[str, Any], problem: Problem, training: np.ndarra
                     start = perf_counter()
                     cfs = nice.explain(problem.X[rows[:100]])
                     batches.append((perf_counter() - start) / len(cfs))
-                by_peer, one = (np.median(np.reshape(times, (-1, N_ALONE)), axis=0) for times in (theirs, ours))
+                by_peer, one = (np.median(np.reshape(times, (THOROUGH_ROUNDS, -1)), axis=0) for times in (theirs, ours))
                 by_peer, one, batch = np.mean(by_peer), np.median(one), np.median(batches)
                 lines.append(
                     (
@@ -364,12 +365,13 @@ def searches_table(models: dict[str, Any], problem: Problem, training: np.ndarra
             thorough = NICE(model, search="thorough", **options).fit(X, y)
             greedy = NICE(model, search="greedy", **options).fit(X, y)
             alone, together, by_greedy = [], [], []
-            for _ in range(3):
+            thorough.explain(problem.X[rows[:2]])  # the first call pays for lazy imports
+            for _ in range(THOROUGH_ROUNDS):
                 alone += [_processor_time(thorough, problem.X[[row]]) for row in rows[:N_ALONE]]
                 together.append(_processor_time(thorough, problem.X[rows]) / len(rows))
                 by_greedy.append(_processor_time(greedy, problem.X[rows]) / len(rows))
             seconds, quick = np.median(together), np.median(by_greedy)
-            one = np.median(np.median(np.reshape(alone, (-1, N_ALONE)), axis=0))
+            one = np.median(np.median(np.reshape(alone, (THOROUGH_ROUNDS, -1)), axis=0))
             speeds = f"{1 / seconds:,.0f}", f"{1 / quick:,.0f}"
             lines.append((f"{name}, {variant}", short(1000 * one), short(1000 * seconds), *speeds))
     head = ["", "one row, ms", f"{len(rows):,} rows, ms/row", "rows per second", "greedy, rows per second"]

@@ -11,6 +11,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
 from nicecf import NICE, Constraints, OptionError
 from nicecf.models.scorer import nothing_ahead
+from nicecf.search import local_search
 from nicecf.testing import Scorecard, applicants, assert_same
 from strategies import as_lists, fewer, problems
 
@@ -211,6 +212,18 @@ def test_where_two_changes_are_enough_there_are_not_more():
         assert not any(two_changes_are_enough(model, row, train) for row in more)
         n_more += len(more)
     assert n_more > 5
+
+
+def test_what_changes_too_many_features_is_pulled_back_within_the_limit(monkeypatch):
+    random = np.random.default_rng(5)
+    common = random.normal(size=(200, 1))
+    train = np.round(2 * common + 1.6 * random.normal(size=(200, 10))) / 2
+    labels = (common[:, 0] + 0.3 * random.normal(size=200) > 0).astype(int)
+    model = RandomForestClassifier(20, random_state=5).fit(train, labels)
+    nice = NICE(model, optimize="proximity", constraints=Constraints(max_changes=2)).fit(train, labels)
+    some = nice.explain(train[:20]).metrics()["proximity"].mean()
+    monkeypatch.setattr(local_search, "_HOPELESS", np.inf)
+    assert some <= 1.01 * nice.explain(train[:20]).metrics()["proximity"].mean()
 
 
 def test_where_one_change_is_enough_rounds_ask_about_single_changes_alone():

@@ -73,7 +73,7 @@ class RememberedRows:
     again.
     """
 
-    _most_cells = 2**22  # 32 MB of rows, and as much again for the table of their positions
+    _most_cells = 2**22  # 32 MB of rows, and for tables of some 14 columns as much again for keys and answers
 
     def __init__(self, *, width: int) -> None:
         self._width = width
@@ -120,11 +120,13 @@ class RememberedRows:
         chosen = rows[list(new.values())]
         chunk = max(1, _classifier.CELLS_PER_CALL // rows.shape[1])
         answers = [function(chosen[at : at + chunk]) for at in range(0, len(chosen), chunk)]
+        found = np.concatenate(answers)
+        assert found.shape == (len(new), self._width)
         first = len(self._place)
         self._rows = _with_room(self._rows, first + len(new))
         self._answers = _with_room(self._answers, first + len(new))
         self._rows[first : first + len(new)] = chosen
-        self._answers[first : first + len(new)] = np.concatenate(answers)
+        self._answers[first : first + len(new)] = found
         self._place.update(zip(new, range(first, first + len(new)), strict=True))
 
 
@@ -220,7 +222,7 @@ class Scorer:
 def _keys(rows: Floats) -> list[int]:
     """A number for each row: equal for equal bits (0.0 and -0.0 are not the same to every model), else hardly ever."""
     cells = hash_array(_bits(rows).ravel()).reshape(rows.shape)
-    # Odd factors, so that values that change places make another number.
+    # Another factor for each column: values that change places make another number.
     factors = hash_array(np.arange(rows.shape[1])) | np.uint64(1)
     return (cells * factors).sum(axis=1, dtype=np.uint64).tolist()
 

@@ -170,9 +170,13 @@ class Block(RowMoves):
         better = np.flatnonzero(self.measured(line, values) < self.lowest[line] - LEAST)
         return proposals.take(better[distinct(line[better], values[better])])
 
+    def unlimited(self, changes: Ints, distances: Floats) -> Floats:
+        """What candidates cost if any number of features may change."""
+        return self._cost(changes, distances)
+
     def costs(self, changes: Ints, distances: Floats) -> Floats:
         """What candidates cost; one that changes too many features more than any that does not."""
-        costs = self._cost(changes, distances)
+        costs = self.unlimited(changes, distances)
         excess = changes - self.question.most_changes
         return np.where(excess > 0, 1e12 * excess + np.minimum(costs, 1e11), costs)
 

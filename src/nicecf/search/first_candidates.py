@@ -22,7 +22,7 @@ _PEAKS, _SHARES = 16, np.array([0.25, 0.5, 0.75])
 _PATH = 64
 # Single changes of which pairs are made, and how many pairs are asked about.
 _PAIRED, _PAIRS = 24, 32
-# Candidates that are nearly valid, single changes that each is combined with, and how many of these are asked about.
+# Invalid candidates with the highest scores, single changes that each is combined with, and how many are asked about.
 _NEARLY_VALID, _STEPS, _EXTENDED = 4, 64, 32
 # Where a donor differs in more features than this, not every number of steps back is tried.
 _ALL_STEPS = 48
@@ -136,11 +136,11 @@ def pairs(block: Block, moves: Moves, gains: Floats, worth: Floats) -> Proposals
 
 
 def extended(block: Block, candidates: Candidates, moves: Moves, gains: Floats) -> Proposals:
-    """Candidates that are nearly valid, each with one more single change: those first that promise most."""
+    """The candidates that come closest to being valid, each with one more single change: what promises most."""
     n_rows = len(block.rows)
-    short = np.flatnonzero(~candidates.is_valid & (candidates.costs < block.lowest[candidates.line]))
-    places = first_places(candidates.line[short], candidates.scores[short], n_rows, _NEARLY_VALID)
-    nearly = short[places[places >= 0]]
+    invalid = np.flatnonzero(~candidates.is_valid & (candidates.costs < block.lowest[candidates.line]))
+    places = first_places(candidates.line[invalid], candidates.scores[invalid], n_rows, _NEARLY_VALID)
+    nearly = invalid[places[places >= 0]]
     steps = first_places(moves.of, gains, n_rows, _STEPS)[candidates.line[nearly]]
     at, which = np.nonzero(steps >= 0)
     of, step = nearly[at], steps[at, which]

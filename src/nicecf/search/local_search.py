@@ -49,11 +49,14 @@ def search_locally(block: Block, start: Candidates, donors: Candidates) -> None:
     singles, shorter = block.ask_both(block.from_rows(moves), Proposals.of(donors.line[back.of], put_back))
     gains = singles.scores - block.scores[moves.of]
     helping, worth = _helping(block, moves, gains, costs)
-    best = moves.take(helping), gains[helping], worth[helping]
-    rounds = Rounds(block, moves.take(helping), worth[helping], _strongest(block, moves, gains))
+    useful, gained, worth = moves.take(helping), gains[helping], worth[helping]
+    rounds = Rounds(block, useful, worth, _strongest(block, moves, gains))
     of, pruned = steps_back(block, donors, back, shorter)
-    several = paths(block, *best) + pairs(block, *best) + block.from_rows(between(block, moves, singles))
-    more = block.better(several)
+    more = block.better(
+        paths(block, useful, gained, worth)
+        + pairs(block, useful, gained, worth)
+        + block.from_rows(between(block, moves, singles))
+    )
     known = _centers(block, joined([start, singles, best_of_each(donors, back.of, shorter)]))
     asked, much_shorter = block.ask_both(more, pruned, lambda: rounds.ahead(more + pruned + known))
     shortest = best_of_each(donors, np.append(back.of, of), joined([shorter, much_shorter]))
@@ -62,7 +65,7 @@ def search_locally(block: Block, start: Candidates, donors: Candidates) -> None:
 
 
 def _helping(block: Block, moves: Moves, gains: Floats, costs: Floats) -> tuple[Ints, Floats]:
-    """The places of the single changes that raise the score most, or most for what they cost; and that, of all."""
+    """The places of the single changes that help, the best of each feature; and what all gain for their cost."""
     # The last digits are rounding, and should not decide between changes that are worth the same.
     worth = (gains / np.maximum(costs, LEAST)).astype(np.float32).astype(np.float64)
     feature = moves.of * block.rows.shape[1] + moves.feature
@@ -71,20 +74,23 @@ def _helping(block: Block, moves: Moves, gains: Floats, costs: Floats) -> tuple[
 
 
 def _strongest(block: Block, moves: Moves, gains: Floats) -> Floats:
-    """For each row and feature, the value of the single change that gains most; NaN where none was tried."""
+    """For each row and feature, the number or category that gains most; NaN where none was tried."""
     strongest = np.full(block.rows.shape, np.nan)
     order = np.argsort(gains, kind="stable")
+    order = order[~np.isnan(moves.value[order])]
     strongest[moves.of[order], moves.feature[order]] = moves.value[order]
     return strongest
 
 
 def _centers(block: Block, candidates: Candidates) -> Candidates:
-    """The best few of each row that change different features."""
-    # Single changes were tried: where one is best, and two would cost more however near, only what is nearer leads on.
+    """The best few of each row that change different features, but those that will hardly lead to anything better."""
+    # Where one change is best, and any two would cost more: single changes were tried, and what is nearer is worth it.
     is_one_best = block.lowest <= block.costs(np.array([2]), np.zeros(1))
     leads_on = (candidates.changes == 1) | ~is_one_best[candidates.line]
     leads_on |= candidates.distances < block.nearest[candidates.line, 1]
-    leads_on &= candidates.costs <= _HOPELESS * block.lowest[candidates.line]
+    # By what they cost without a limit: what changes too many features may be pulled back within it.
+    costs = block.unlimited(candidates.changes, candidates.distances)
+    leads_on &= costs <= _HOPELESS * block.lowest[candidates.line]
     valid = candidates.take(candidates.is_valid & leads_on)
     changed = differs(block.rows[valid.line], valid.values)
     order = np.lexsort((valid.costs, valid.line))

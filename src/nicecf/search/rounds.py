@@ -37,7 +37,7 @@ _PULLED_BACK = 32
 # Changes that pay for others: tried in the first round (more later), and combined with steps back.
 _PAYING, _COMBINED = 16, 8
 _STEPS_BACK = 24
-# The round in which a change of every feature is tried, and for how many candidates of a row.
+# The round in which the strongest change of every feature is tried, and for how many candidates of a row.
 _ROUND_OF_ALL, _TRIED_BY_ALL = 1, 2
 # A change that pays may be pulled back to so much of itself later.
 _PULLED_BACK_LATER = 0.5
@@ -60,7 +60,7 @@ class Rounds:
     """Rounds of improvement.
 
     ``singles``: changes of the rows that help, ``worth``: what each gains for its cost. ``strongest``: for each row and
-    feature the value that raises the score most, or lowers it least; NaN for none.
+    feature the number or category that raises the score most, or lowers it least; NaN for none.
     """
 
     def __init__(self, block: Block, singles: Moves, worth: Floats, strongest: Floats) -> None:
@@ -246,7 +246,7 @@ class Rounds:
         return n_steps > np.where(first < 0, 1, 0), Proposals(centers.line, current, scores)
 
     def _without_one(self, centers: Candidates) -> tuple[Ints, Floats]:
-        """Each candidate with one feature put back and the others where they raise the score of the row most."""
+        """Each candidate with one feature put back, and the other changes where they raise the row's score most."""
         block = self._block
         back = block.back_to_row(centers.line, centers.values)
         strongest = self._strongest[centers.line]
