@@ -25,6 +25,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
 
 from common import Problem, Report, machine, markdown_table, progress, real_or_generated, short
 from nicecf import NICE
@@ -356,7 +357,7 @@ def thorough_table(models: dict[str, Any], problem: Problem, training: np.ndarra
 
 
 def searches_table(models: dict[str, Any], problem: Problem, training: np.ndarray, rows: Any) -> str:
-    """Both searches beside each other: one row at a time, and all rows in a call; processor time."""
+    """Both searches beside each other: one row at a time, and all rows in a call; processor time on one thread."""
     X, y, lines = problem.X[training], problem.y[training], []
     for name, model in models.items():
         for variant in ("sparsity", "proximity"):
@@ -379,9 +380,10 @@ def searches_table(models: dict[str, Any], problem: Problem, training: np.ndarra
 
 
 def _processor_time(nice: NICE, rows: np.ndarray) -> float:
-    start = process_time()
-    nice.explain(rows, progress=False)
-    return process_time() - start
+    with threadpool_limits(1):
+        start = process_time()
+        nice.explain(rows, progress=False)
+        return process_time() - start
 
 
 def time_table(all_measured: list[Measured]) -> str:
