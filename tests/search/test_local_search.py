@@ -208,7 +208,7 @@ def test_where_two_changes_are_enough_there_are_not_more():
         labels = (common[:, 0] + 0.3 * random.normal(size=200) > 0).astype(int)
         model = RandomForestClassifier(20, random_state=seed).fit(train, labels)
         cfs = NICE(model).fit(train, labels).explain(train[:20])
-        more = train[:20][cfs.metrics()["sparsity"] > 2]
+        more = train[:20][cfs.metrics()["sparsity"].to_numpy(dtype=float) > 2]
         assert not any(two_changes_are_enough(model, row, train) for row in more)
         n_more += len(more)
     assert n_more > 5
