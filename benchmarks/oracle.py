@@ -245,7 +245,9 @@ class _Program:
         """The best solution, None if there is none, and a bound: 1 if there is none."""
         at = [(line, column, weight) for line, terms in enumerate(self._rows) for column, weight in terms.items()]
         lines, columns, weights = zip(*at, strict=True)
-        matrix = coo_array((weights, (lines, columns)), shape=(len(self._rows), len(self._cost))).tocsr()
+        # Older versions of scipy hand indices to the solver as they are, and it takes only these.
+        places = np.array([lines, columns], dtype=np.int32)
+        matrix = coo_array((weights, tuple(places)), shape=(len(self._rows), len(self._cost))).tocsc()
         found = milp(
             np.array(self._cost),
             integrality=np.array(self._is_integer, dtype=int),
