@@ -466,9 +466,9 @@ def test_several_counterfactuals_are_scored_by_the_best_in_each_measure(tables):
     cfs = nice.fit(problem.X_train, problem.y_train).explain(problem.rows).pareto()
     several = cfs[np.repeat(np.arange(len(cfs)), 2)]
     alone = np.full(30, np.nan)
-    records = run._records(several, 30, model, None, reference, 0.0, alone)
+    records = run._records(several, problem.rows, model, None, reference, 0.0, alone)
     assert [record["l1_range"] for record in records] == [
-        record["l1_range"] for record in run._records(cfs, 30, model, None, reference, 0.0, alone)
+        record["l1_range"] for record in run._records(cfs, problem.rows, model, None, reference, 0.0, alone)
     ]
     assert len(records) == 30
 

@@ -19,11 +19,14 @@ DEFAULT_METHODS = (
     "nice-prox",
     "nice-plaus",
     "nice-thorough",
+    "nice-thorough-spars",
+    "nice-thorough-prox",
     "wit",
     "cbr",
     "sedc",
     "dice",
     "cfproto",
+    "paper-geco",
     "geco",
 )
 
@@ -35,7 +38,8 @@ class Plan:
     ``rows``: test rows explained for each dataset and model. ``alone``: how many of them are explained once more, one
     by one, to measure what a single explanation takes. ``time_limit``: seconds for an explanation (a batch of n rows
     has n times as much); what is not found by then counts as not found. ``data``: the folder with the datasets;
-    ``label``: the label column of datasets that are files.
+    ``label``: the label column of datasets that are files. ``tuned``: the folder of another run whose parameters of
+    the classifiers are taken, where it has them, in place of a search.
     """
 
     datasets: tuple[str, ...]
@@ -48,6 +52,7 @@ class Plan:
     time_limit: float | None = None
     data: str | None = None
     label: str | None = None
+    tuned: str | None = None
 
     def __post_init__(self) -> None:
         choose("profile", self.profile, tuple(PROFILES))

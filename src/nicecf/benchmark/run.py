@@ -22,12 +22,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 from nicecf import metrics
-from nicecf.benchmark import methods, models
+from nicecf.benchmark import archive, methods, models
 from nicecf.benchmark.datasets import Dataset, is_path, load, name_of
+from nicecf.benchmark.im2_by_code import im2_by_code
 from nicecf.benchmark.paper_datasets import PAPER
 from nicecf.benchmark.plan import Plan
 from nicecf.benchmark.processes import in_processes
@@ -43,8 +45,8 @@ from nicecf.support.types import Floats, Ints
 _TEST_SHARE, _LEAST_TEST_ROWS = 0.2, 200
 # The reasons of rows that were given up for lack of time: of the batch, or (DiCE) of the row.
 _OUT_OF_TIME = ("out_of_time", "method_out_of_time", "dice_out_of_time")
-# Rows that are timed alone have so many times the limit.
-_AMPLE = 10
+# The notes on rows whose search was cut short, though something had been found.
+_CUT_SHORT = {"best_so_far", "cut_walk", "cut_search", "not_searched", "not_searched_donor"}
 _PACKAGES = ("nicecf", "numpy", "scipy", "pandas", "scikit-learn", "threadpoolctl", "dice-ml", "pmlb")
 
 
@@ -80,6 +82,7 @@ def run(plan: Plan, folder: str | Path, *, jobs: int = 1, progress: Choice = Non
     check_choice(progress)
     store = Store.create(folder)
     with store.alone():
+        archive.take_up(store)
         store.check_settings(plan.settings)
         _check_same(store, plan)
         _tell_about(store, plan, command)
@@ -100,7 +103,8 @@ def run(plan: Plan, folder: str | Path, *, jobs: int = 1, progress: Choice = Non
                 for dataset in waiting:
                     run_dataset(store, plan, dataset, watch)
             else:
-                in_processes(run_dataset, store, plan, sorted(waiting, key=_size, reverse=True), jobs=jobs, watch=watch)
+                # The small ones first: a run that is stopped has as many finished tables as can be.
+                in_processes(run_dataset, store, plan, sorted(waiting, key=_size), jobs=jobs, watch=watch)
         return _outcome(store, wanted)
 
 
@@ -117,6 +121,8 @@ def run_dataset(store: Store, plan: Plan, dataset: str, watch: Callable[[], None
         reference = metrics.Reference.of(
             problem.X_train, problem.y_train, categorical_features=problem.categorical, random_state=plan.seed
         )
+        if not store.has("autoencoders", {"dataset": name}):
+            store.write("autoencoders", {"dataset": name, **_reconstruction(reference, problem.X_test)})
         trained = {model: _trained(store, plan, problem, model) for model in plan.models}
     except ExperimentError:
         raise
@@ -141,6 +147,8 @@ def run_dataset(store: Store, plan: Plan, dataset: str, watch: Callable[[], None
                 cell |= {"status": "failed", "error": _in_words(error)}
         store.write_cell(cell, records)
         watch()
+    if {(name, model, method) for model in plan.models for method in plan.methods} <= store.finished():
+        archive.save(store, name)
 
 
 def run_cell(
@@ -157,9 +165,7 @@ def run_cell(
     with nothing_ahead():
         cfs = explainer.explain(problem.rows, time_budget=None if limit is None else limit * n_rows, progress=False)
     seconds = process_time() - start
-    # With much more time than the limit: what is cut short does not tell what an explanation takes.
-    ample = None if limit is None else _AMPLE * limit
-    explain_one = partial(explainer.explain, time_budget=ample, progress=False)
+    explain_one = partial(explainer.explain, time_budget=limit, progress=False)
     alone = np.full(n_rows, np.nan)
     alone[: plan.alone] = metrics.cpu_seconds(explain_one, problem.rows[: plan.alone])
     figures = {
@@ -168,12 +174,12 @@ def run_cell(
         "model_calls": cfs.model_calls,
         "model_rows": cfs.model_rows,
     }
-    return figures, _records(cfs, n_rows, model, other, reference, seconds / n_rows, alone)
+    return figures, _records(cfs, problem.rows, model, other, reference, seconds / n_rows, alone)
 
 
 def _records(
     cfs: Counterfactuals,
-    n_rows: int,
+    explained: Floats,
     model: Any,
     other: Any,
     reference: metrics.Reference,
@@ -181,7 +187,9 @@ def _records(
     alone: Floats,
 ) -> list[dict[str, Any]]:
     """A record for each row; of several counterfactuals the best in each measure, as in the paper."""
+    n_rows = len(explained)
     measured = cfs.metrics(reference, model=model, other_model=other)
+    measured["im2_code"] = im2_by_code(explained[cfs.rows], cfs.to_numpy(), cfs.predicted, reference)
     is_valid = measured["valid"].to_numpy(dtype=bool)
     found = np.zeros(n_rows, dtype=bool)
     np.logical_or.at(found, cfs.rows, is_valid)
@@ -196,10 +204,12 @@ def _records(
     kinds = dict(zip(cfs.rows.tolist(), cfs.reason_kinds.tolist(), strict=True))
     notes = dict(zip(cfs.rows.tolist(), cfs.notes.tolist(), strict=True))
     predicted = dict(zip(cfs.rows.tolist(), cfs.predicted.tolist(), strict=True))
+    note_kinds = dict(zip(cfs.rows.tolist(), cfs.note_kinds.tolist(), strict=True))
     records = []
     for row in range(n_rows):
         reason = None if found[row] else reasons[row] or "the model, asked again, does not agree"
         out_of_time = not found[row] and kinds[row] in _OUT_OF_TIME
+        is_cut = out_of_time or not _CUT_SHORT.isdisjoint(note_kinds[row] or ())
         records.append(
             {
                 "row": row,
@@ -207,8 +217,9 @@ def _records(
                 "status": "found" if found[row] else "time limit" if out_of_time else "not found",
                 "reason": reason,
                 "note": notes[row],
+                "cut": int(is_cut),
                 **{name: _number(values[row]) for name, values in best.items()},
-                "seconds": seconds,
+                "seconds": _number(seconds),
                 "seconds_alone": _number(alone[row]),
             }
         )
@@ -257,10 +268,14 @@ def as_floats(dataset: Dataset) -> Floats:
 
 
 def _trained(store: Store, plan: Plan, problem: Problem, name: str) -> Any:
-    """The classifier; the parameters of an earlier run are not searched again."""
-    known = store.models()
-    known = known[(known["dataset"] == problem.name) & (known["model"] == name)]
-    parameters = json.loads(known["parameters"].iloc[0]) if len(known) else None
+    """The classifier; the parameters of an earlier run are not searched again.
+
+    ExperimentError where it is not the one that the results so far are of: on another processor, rounding may lead
+    the training of a network elsewhere.
+    """
+    known = _known(store, problem, name)
+    tuned = known if plan.tuned is None or known is not None else _known(archive.opened(plan.tuned), problem, name)
+    parameters = None if tuned is None else json.loads(tuned["parameters"])
     start = process_time()
     model, parameters = models.train(
         name,
@@ -271,10 +286,37 @@ def _trained(store: Store, plan: Plan, problem: Problem, name: str) -> Any:
         seed=plan.seed,
         parameters=parameters,
     )
-    if not len(known):
-        line = {"auc": models.auc(model, problem.X_test, problem.y_test), "fit_seconds": process_time() - start}
-        store.write("models", {"dataset": problem.name, "model": name, "parameters": json.dumps(parameters), **line})
+    outputs = _checksum_of(np.round(model.predict_proba(problem.rows), 6))
+    if known is None:
+        line = {"dataset": problem.name, "model": name, "parameters": json.dumps(parameters), "outputs": outputs}
+        line |= {"auc": models.auc(model, problem.X_test, problem.y_test), "fit_seconds": process_time() - start}
+        store.write("models", line)
+    elif known["outputs"] != outputs and any(one[:2] == (problem.name, name) for one in store.finished()):
+        raise SchemaError(
+            f"the {name} that was trained for {problem.name} just now is not the one that the results so far are of: "
+            "they are of another machine, or of other versions. Run what is left of it there, or run it again as a "
+            "whole, in a new folder."
+        )
     return model
+
+
+def _known(store: Store, problem: Problem, name: str) -> dict[str, Any] | None:
+    """What a store has on a classifier."""
+    known = store.models()
+    known = known[(known["dataset"] == problem.name) & (known["model"] == name)]
+    return dict(known.iloc[0]) if len(known) else None
+
+
+def _reconstruction(reference: metrics.Reference, X_test: Floats) -> dict[str, Any]:
+    """How much of the variance of test rows the autoencoder keeps, and a PCA of as many dimensions."""
+    network = reference.autoencoder
+    train, test = (network.inputs(rows) for rows in (reference.training, reference.encoded(X_test)))
+    latent = min(len(bias) for bias in network.biases)
+    pca = PCA(latent, random_state=0).fit(train)
+    spread = ((test - train.mean(axis=0)) ** 2).sum()
+    lost = ((network.reconstructed(test) - test) ** 2).sum()
+    lost_by_pca = ((pca.inverse_transform(pca.transform(test)) - test) ** 2).sum()
+    return {"n_inputs": test.shape[1], "latent": latent, "r2": 1 - lost / spread, "r2_pca": 1 - lost_by_pca / spread}
 
 
 def _outcome(store: Store, wanted: set[tuple[str, str, str]]) -> Outcome:
@@ -329,7 +371,10 @@ def _check_same(store: Store, plan: Plan) -> None:
 
 def _checksum(problem: Problem) -> str:
     """Of the whole table with its labels and kinds, as split."""
-    parts = (problem.X_train, problem.y_train, problem.X_test, problem.y_test, np.array(problem.categorical))
+    return _checksum_of(problem.X_train, problem.y_train, problem.X_test, problem.y_test, np.array(problem.categorical))
+
+
+def _checksum_of(*parts: np.ndarray[Any, Any]) -> str:
     return hashlib.sha256(b"|".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()[:32]
 
 
@@ -368,4 +413,5 @@ def _in_words(error: Exception) -> str:
 
 
 def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+    """As a file of the archive holds it, so that it makes no difference where results are read from."""
+    return None if np.isnan(value) else float(np.float32(value))

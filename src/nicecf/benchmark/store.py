@@ -22,10 +22,22 @@ from nicecf.exceptions import ExperimentError, OptionError
 FILE = "results.sqlite"
 _LOCK = "running.sqlite"
 # "nice" in ASCII, and the number of this layout: what tells our file from any other.
-_APPLICATION, _FORMAT = 0x6E696365, 1
+_APPLICATION, _FORMAT = 0x6E696365, 2
 _PATIENCE = 120.0
 
-MEASURES = ("sparsity", "l1_range", "l1_std", "l2_range", "l2_std", "ae_error", "im1", "im2", "nn5", "valid_for_other")
+MEASURES = (
+    "sparsity",
+    "l1_range",
+    "l1_std",
+    "l2_range",
+    "l2_std",
+    "ae_error",
+    "im1",
+    "im2",
+    "im2_code",
+    "nn5",
+    "valid_for_other",
+)
 TIMINGS = ("seconds", "seconds_alone")
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -33,13 +45,15 @@ CREATE TABLE IF NOT EXISTS datasets (
     dataset TEXT PRIMARY KEY, error TEXT, n_rows INTEGER, n_features INTEGER, n_categorical INTEGER,
     n_numerical INTEGER, share_of_class_1 REAL, n_training INTEGER, n_test INTEGER, checksum TEXT);
 CREATE TABLE IF NOT EXISTS models (
-    dataset TEXT, model TEXT, parameters TEXT, auc REAL, fit_seconds REAL, PRIMARY KEY (dataset, model));
+    dataset TEXT, model TEXT, parameters TEXT, auc REAL, fit_seconds REAL, outputs TEXT, PRIMARY KEY (dataset, model));
+CREATE TABLE IF NOT EXISTS autoencoders (
+    dataset TEXT PRIMARY KEY, n_inputs INTEGER, latent INTEGER, r2 REAL, r2_pca REAL);
 CREATE TABLE IF NOT EXISTS cells (
     dataset TEXT, model TEXT, method TEXT, status TEXT NOT NULL, error TEXT, fit_seconds REAL, seconds REAL,
     model_calls INTEGER, model_rows INTEGER, PRIMARY KEY (dataset, model, method));
 CREATE TABLE IF NOT EXISTS records (
     dataset TEXT, model TEXT, method TEXT, row INTEGER, predicted INTEGER, status TEXT NOT NULL, reason TEXT,
-    note TEXT,
+    note TEXT, cut INTEGER,
     {", ".join(f"{name} REAL" for name in (*MEASURES, *TIMINGS))}, PRIMARY KEY (dataset, model, method, row));
 CREATE TABLE IF NOT EXISTS growth (
     "table" TEXT, model TEXT, method TEXT, n_features INTEGER, n_training INTEGER, ms REAL, ms_in_batch REAL,
@@ -78,7 +92,7 @@ class Store:
             ) from error
         if FILE in others:
             _check_ours(folder / FILE)
-        elif set(others) - {_LOCK, f"{_LOCK}-journal", f"{FILE}-journal"}:
+        elif set(others) - {_LOCK, f"{_LOCK}-journal", f"{FILE}-journal", "tables"}:
             raise ExperimentError(
                 f"{folder} is not empty and holds no results of nicecf ({others[0]!r} is there): nothing was written. "
                 "Pass a new folder, or that of an earlier run."
@@ -185,6 +199,12 @@ class Store:
             _insert(connection, "cells", [cell])
             _insert(connection, "records", records)
 
+    def write_all(self, lines: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+        """Lines of several tables, all of them or none."""
+        with self.writing() as connection:
+            for table, some in lines.items():
+                _insert(connection, table, some)
+
     def cells(self) -> pd.DataFrame:
         """Datasets x models x methods."""
         return self._frame("cells", "dataset, model, method")
@@ -196,6 +216,10 @@ class Store:
     def models(self) -> pd.DataFrame:
         """Trained classifiers."""
         return self._frame("models", "dataset, model")
+
+    def autoencoders(self) -> pd.DataFrame:
+        """How well the autoencoder of each table does on test rows, and a PCA of the same latent size."""
+        return self._frame("autoencoders", "dataset")
 
     def datasets(self) -> pd.DataFrame:
         """Tables; ``error`` where one could not be used."""

@@ -41,6 +41,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alone", type=int, default=5, help="how many of these are timed one by one (default: 5)")
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="per explanation; after that, not found")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--tuned", type=_folder, metavar="DIR", help="an earlier run to take the classifiers' parameters from"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="datasets to run in parallel (default: 1)")
 
 
@@ -80,6 +83,7 @@ def _run(options: argparse.Namespace) -> int:
         time_limit=options.time_limit,
         data=options.data or os.environ.get("NICECF_DATA"),
         label=options.label,
+        tuned=None if options.tuned is None else str(options.tuned),
     )
     outcome = run(plan, options.out, jobs=options.jobs, progress=progress("cells"), command=options.command_line)
     hint = (
@@ -94,10 +98,9 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from nicecf.benchmark import report
-    from nicecf.benchmark.store import Store
+    from nicecf.benchmark import archive, report
 
-    store = Store.open(options.folder)
+    store = archive.opened(options.folder)
     frames = report.RunFrames(
         store.records(), store.cells(), store.models(), store.datasets(), store.about(), store.growth()
     )
