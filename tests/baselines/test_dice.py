@@ -252,7 +252,7 @@ def test_a_missing_category_is_a_category_and_an_unseen_one_has_no_answer(method
 
 def test_what_kdtree_finds_is_a_training_row_to_the_last_digit():
     X = numbers()
-    found = explainer(lambda X: X["a"] > 0, X, method="kdtree").explain(X.iloc[:6])
+    found = explainer(lambda X: X["a"] > 0, X, method="kdtree", posthoc_sparsity=False).explain(X.iloc[:6])
     assert found.found.all()
     assert pd.isna(found.donors).all()
     for row in found.to_frame().itertuples(index=False):
