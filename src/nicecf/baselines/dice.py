@@ -238,6 +238,8 @@ class _RowByRow:
         )
         # It would round after its last check, and what it rounds need not be accepted (its issue 473).
         explainer.round_to_precision = lambda: None
+        if self.method == "random":
+            explainer.get_continuous_samples = _samples
         if self.method == "genetic":
             explainer.label_decode = functools.partial(self.table.decoded, explainer)
         if self.method != "random":
@@ -261,8 +263,17 @@ class _RowByRow:
         return Statement("reason.dice_failed", {"error": what, "target": target})
 
 
+def _samples(low: float, high: float, decimals: int, size: int, seed: None) -> list[float]:
+    """The numbers that dice-ml would draw; it rounds one after the other, which for wide tables takes most of a row."""
+    if decimals == 0:
+        drawn = np.random.randint(int(low), int(high) + 1, size).astype(np.float64)
+    else:
+        drawn = np.random.uniform(low, high + 10.0**-decimals, size).round(decimals)
+    return drawn.tolist()
+
+
 def _for_each_wanted(build: Callable[..., Any], model: _WantedOrNot) -> Callable[..., Any]:
-    """dice-ml's tree of the accepted training rows, which it would build for every row, for those that want the same."""
+    """dice-ml's tree of the accepted training rows: one for all rows that want the same, not one for each row."""
     built: dict[bytes, Any] = {}
 
     def build_once(*arguments: Any) -> Any:

@@ -21,6 +21,7 @@ _LARGEST_DRAWN = 2**31 - 2
 
 
 def dice_ml(submodule: str = "") -> Any:
+    """The package, or a part of it; ImportError with what to install."""
     return require("dice_ml" + submodule, extra="dice", needed_by="nicecf.baselines.DiCE", package="dice-ml")
 
 
@@ -109,7 +110,9 @@ class Table:
                     return super().normalize_data(df)
                 result = df.astype(np.float64)
                 numbers = result[..., :n_numbers] - lowest
-                result[..., :n_numbers] = np.where(is_constant, 0.0, numbers / np.where(is_constant, 1.0, highest - lowest))
+                result[..., :n_numbers] = np.where(
+                    is_constant, 0.0, numbers / np.where(is_constant, 1.0, highest - lowest)
+                )
                 return result
 
         params = {
