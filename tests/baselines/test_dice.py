@@ -470,10 +470,10 @@ def test_the_way_back_ends_at_the_rows_own_number_after_a_hundred_steps_at_most(
 
 def test_what_is_found_when_time_is_up_is_kept_and_marked(monkeypatch):
     X = sums(400, 4)
-    clock = Clock(yes_if(lambda X: X["a"] > 0.5))
-    monkeypatch.setattr(moves_back, "_QUANTILE", 1.0)  # most numbers may move: a call for each column, of a second each
+    clock = Clock(yes_if(lambda X: X["a"] > 0.5), call=0.0, row=0.01)
+    monkeypatch.setattr(moves_back, "_QUANTILE", 1.0)  # most numbers may move, in 100 steps: a second for each column
     fit = lambda **options: DiCE(clock, classes=["no", "yes"], method="kdtree", **options).fit(X)
-    patient, hasty = fit(seconds_per_row=None), fit(seconds_per_row=2.5)
+    patient, hasty = fit(seconds_per_row=None), fit(seconds_per_row=1.5)
     set_clock(monkeypatch, clock)
     rows = X[X["a"] < 0.5].iloc[:2]
     start = clock.now
@@ -483,7 +483,7 @@ def test_what_is_found_when_time_is_up_is_kept_and_marked(monkeypatch):
     n_own = [(one.to_frame().to_numpy() == rows.to_numpy()).sum(axis=1) for one in (ended, cut)]
     assert cut.found.all()
     assert ended.notes.tolist() == [None, None]
-    assert set(cut.notes) == {"seconds_per_row (2.5) was used up before the search ended: this is the best so far"}
+    assert set(cut.notes) == {"seconds_per_row (1.5) was used up before the search ended: this is the best so far"}
     assert 0 < n_own[1].sum() < n_own[0].sum()
     late = patient.explain(rows, time_budget=first_row + 1.5)
     assert late.found.all()
