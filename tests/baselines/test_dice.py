@@ -518,9 +518,13 @@ def test_what_dice_ml_sees_can_be_sent_to_another_process():
 @pytest.mark.parametrize("method", ["random", "genetic"])
 def test_what_is_done_in_place_of_dice_ml_comes_to_the_same(method, monkeypatch):
     random = np.random.default_rng(0)
-    X = numbers(300).assign(color=random.choice(list("rgb"), 300), shop=random.choice(list("abcdefghijklm"), 300))
+    X = numbers(300).assign(
+        e=random.normal(size=300).round(1),
+        color=random.choice(list("rgb"), 300),
+        shop=random.choice(list("abcdefghijklm"), 300),
+    )
     fit = lambda: explainer(
-        lambda X: (X["a"] > 0) & (X["color"] != "r"), X, method=method, n_counterfactuals=3, seconds_per_row=None
+        lambda X: (X["e"] > 0.5) & (X["color"] != "r"), X, method=method, n_counterfactuals=3, seconds_per_row=None
     )
     ours = fit().explain(X.iloc[:6])
     as_it_is = dice._RowByRow._explainer
