@@ -30,7 +30,7 @@ from nicecf.search.distance import Heom, Scale, weights_of
 from nicecf.search.donors import DonorSearch
 from nicecf.search.neighbors import DonorIndex
 from nicecf.search.objectives import Goal, Reward
-from nicecf.support.options import check_count, check_seconds, check_seed, choose
+from nicecf.support.options import check_count, check_flag, check_seconds, check_seed, choose
 from nicecf.support.progress import Choice, check_choice
 from nicecf.support.types import Floats, Table
 from nicecf.tables.schema import Schema
@@ -397,8 +397,7 @@ class NICE(Explainer):
         choose("distance", self.distance, ("heom",))
         choose("scale", self.scale, ("range", "std"))
         for name in ("justified", "share_donor", "mix_donors"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise OptionError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+            check_flag(name, getattr(self, name))
         check_count("min_count", self.min_count)
         if self.plausibility is not None and not callable(self.plausibility):
             raise OptionError(f"plausibility must be a function rows -> error, got {type(self.plausibility).__name__}.")

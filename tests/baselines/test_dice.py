@@ -1,6 +1,7 @@
 """DiCE, as the dice-ml package has it. All but the first test need dice-ml."""
 
 import functools
+import pickle
 import random
 import sys
 import warnings
@@ -10,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from clock import Clock, set_clock
 from markers import deep
 from nicecf import testing
-from nicecf.baselines import dice
+from nicecf.baselines import dice, dice_data, moves_back
 from nicecf.baselines.dice import DiCE
 from nicecf.exceptions import ModelError, OptionError
 
@@ -252,7 +254,7 @@ def test_a_missing_category_is_a_category_and_an_unseen_one_has_no_answer(method
 
 def test_what_kdtree_finds_is_a_training_row_to_the_last_digit():
     X = numbers()
-    found = explainer(lambda X: X["a"] > 0, X, method="kdtree").explain(X.iloc[:6])
+    found = explainer(lambda X: X["a"] > 0, X, method="kdtree", posthoc_sparsity=False).explain(X.iloc[:6])
     assert found.found.all()
     assert pd.isna(found.donors).all()
     for row in found.to_frame().itertuples(index=False):
@@ -346,6 +348,8 @@ def test_errors_of_dice_ml_are_reasons(monkeypatch):
     ("options", "message"),
     [
         ({"method": "gradient"}, "method='gradient' is not known; choose one of 'random', 'genetic', 'kdtree'"),
+        ({"n_counterfactuals": 0}, "n_counterfactuals must be a whole number of at least 1"),
+        ({"posthoc_sparsity": 0.1}, "posthoc_sparsity must be True or False, got 0.1"),
         ({"seconds_per_row": 0}, "seconds_per_row must be a number of seconds above 0"),
         ({"random_state": -1}, "random_state must be an integer"),
     ],
@@ -369,3 +373,179 @@ def test_a_cut_off_far_from_a_half_is_no_plateau(method):
     found = DiCE(model, classes=["no", "yes"], method=method, decision=0.12).fit(X).explain(X.iloc[:6])
     assert found.found.all()
     assert ((p(found.to_frame()) >= 0.12) != (p(X.iloc[:6]) >= 0.12)).all()
+
+
+def sums(n_rows=200, n_columns=4, seed=0):
+    return pd.DataFrame(
+        np.random.default_rng(seed).normal(size=(n_rows, n_columns)), columns=list("abcdef")[:n_columns]
+    )
+
+
+@ALL
+def test_several_counterfactuals_are_distinct_and_valid_and_the_first_changes_the_least(method):
+    X = sums()
+    rows = X[X.sum(axis=1) <= 0].iloc[:4]
+    found = explainer(lambda X: X.sum(axis=1) > 0, X, method=method, n_counterfactuals=3).explain(rows)
+    assert found.found.all()
+    assert found.rows.tolist() == np.repeat(np.arange(4), 3).tolist()
+    frame = found.to_frame()
+    assert (frame.sum(axis=1) > 0).all()
+    assert not frame.assign(row=found.rows).duplicated().any()
+    n_changes = (frame.to_numpy() != rows.to_numpy()[found.rows]).sum(axis=1)
+    assert all((np.diff(n_changes[found.rows == row]) >= 0).all() for row in range(4))
+
+
+@ALL
+def test_fewer_than_asked_for_are_kept(method):
+    # Only two rows of this table are there to be found.
+    X = pd.DataFrame({"color": ["red", "green", "blue"] * 12, "shop": list("uv") * 18})
+    rows = X.iloc[:2]
+    method = explainer(lambda X: X["color"] == "blue", X, method=method, n_counterfactuals=3, seconds_per_row=20)
+    found = method.explain(rows)
+    assert found.found.all()
+    assert np.bincount(found.rows).max() <= 2
+    assert set(found.rows) == {0, 1}
+    assert not found.to_frame().assign(row=found.rows).duplicated().any()
+
+
+def test_what_is_handed_out_twice_or_is_not_accepted_is_dropped(monkeypatch):
+    X = sums()
+    method = explainer(lambda X: X["a"] > 0, X, n_counterfactuals=3, posthoc_sparsity=False)
+    row = X[X["a"] < 0].iloc[:1]
+    two, one = row.to_numpy()[0] * [-1, -1, 1, 1], row.to_numpy()[0] * [-1, 1, 1, 1]
+    refused = row.to_numpy()[0] * [1, -1, 1, 1]
+    monkeypatch.setattr(dice._RowByRow, "_ask", lambda *_: np.array([two, refused, one, one]))
+    found = method.explain(row)
+    assert found.found.tolist() == [True, True]
+    assert found.to_frame().to_numpy().tolist() == [one.tolist(), two.tolist()]
+    monkeypatch.setattr(dice._RowByRow, "_ask", lambda *_: np.array([refused, refused]))
+    assert method.explain(row).reasons.tolist() == ["what DiCE found is not 'yes' when the model is asked about it"]
+
+
+def test_numbers_that_changed_little_move_back():
+    # "kdtree" hands out training rows, in which every number differs from the row's, most of them by little.
+    X = sums(400, 3).round(2)
+    is_yes = lambda X: X["a"] > 0.5
+    rows = X[~is_yes(X)].iloc[:20]
+    as_found, moved = (
+        explainer(is_yes, X, method="kdtree", posthoc_sparsity=one).explain(rows) for one in (False, True)
+    )
+    assert as_found.found.all()
+    assert moved.found.all()
+    assert is_yes(moved.to_frame()).all()
+    before, after = (np.abs(one.to_frame().to_numpy() - rows.to_numpy()) for one in (as_found, moved))
+    assert (after <= before).all()
+    # Columns that do not matter are the row's own again, to the last digit; what matters stops where it is accepted.
+    is_near = before[:, 1:] <= np.quantile(np.abs(X - X.median()), 0.05)
+    assert is_near.any()
+    assert (after[:, 1:][is_near] == 0).all()
+    assert (after == 0).sum() > (before == 0).sum()
+
+
+def test_a_number_moves_back_by_its_last_decimal_until_it_would_not_be_accepted():
+    X = pd.DataFrame({"a": np.arange(0, 40, 0.1).round(1), "b": np.tile([0.0, 1.0], 200)})
+    found = explainer(lambda X: X["a"] > 20.0, X, method="kdtree").explain(
+        pd.DataFrame({"a": [19.0, 20.0], "b": [0.0, 0.0]})
+    )
+    assert found.found.all()
+    assert found.to_frame()["a"].tolist() == [20.1, 20.1]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "decimals", "path"),
+    [
+        (3.0, 1.0, 0, [2.0, 1.0]),
+        (0.1, 0.4, 1, [0.2, 0.3, 0.4]),
+        (0.1, 0.1004, 3, [0.1004]),
+        (0.0, 1e-9, 15, (np.arange(1, 101) * 1e-11).round(15)),
+        (0.0, 2000.0, 0, np.arange(20.0, 2001.0, 20.0)),
+        (0.0, 1e-290, 300, (np.arange(1, 101) * 1e-292)),
+    ],
+)
+def test_the_way_back_ends_at_the_rows_own_number_after_a_hundred_steps_at_most(start, end, decimals, path):
+    ours = moves_back._path(start, end, decimals)
+    assert ours == pytest.approx(np.array(path), rel=1e-9, abs=0)
+    assert ours[-1] == end
+
+
+def test_what_is_found_when_time_is_up_is_kept_and_marked(monkeypatch):
+    X = sums(400, 4)
+    clock = Clock(yes_if(lambda X: X["a"] > 0.5), call=0.0, row=0.01)
+    monkeypatch.setattr(moves_back, "_QUANTILE", 1.0)  # most numbers may move, in 100 steps: a second for each column
+    fit = lambda **options: DiCE(clock, classes=["no", "yes"], method="kdtree", **options).fit(X)
+    patient, hasty = fit(seconds_per_row=None), fit(seconds_per_row=1.5)
+    set_clock(monkeypatch, clock)
+    rows = X[X["a"] < 0.5].iloc[:2]
+    start = clock.now
+    patient.explain(rows.iloc[:1])
+    first_row = clock.now - start
+    ended, cut = patient.explain(rows), hasty.explain(rows)
+    n_own = [(one.to_frame().to_numpy() == rows.to_numpy()).sum(axis=1) for one in (ended, cut)]
+    assert cut.found.all()
+    assert ended.notes.tolist() == [None, None]
+    assert set(cut.notes) == {"seconds_per_row (1.5) was used up before the search ended: this is the best so far"}
+    assert 0 < n_own[1].sum() < n_own[0].sum()
+    late = patient.explain(rows, time_budget=first_row + 1.5)
+    assert late.found.all()
+    assert late.notes.tolist() == [None, "time_budget was used up before the search ended: this is the best so far"]
+
+
+def test_categories_that_chance_never_hits_are_cut_too():
+    # One row in a million: the genetic method wants thirty to begin with. Every draw is remembered sooner or later.
+    X = pd.DataFrame(
+        np.random.default_rng(0).integers(0, 2, (60, 20)).astype(str), columns=list("abcdefghijklmnopqrst")
+    )
+    X.iloc[0] = "1"
+    start = perf_counter()
+    method = explainer(lambda X: (X == "1").all(axis=1), X, method="genetic", n_counterfactuals=3, seconds_per_row=0.5)
+    found = method.explain(X.iloc[1:3])
+    assert perf_counter() - start < 10
+    assert set(found.reason_kinds) == {"dice_out_of_time"}
+
+
+def test_what_dice_ml_sees_can_be_sent_to_another_process():
+    X = numbers()
+    method = explainer(lambda X: X["a"] > 0, X, method="genetic")
+    found = method.explain(X.iloc[:2])
+    table = method._fitted.search.find.table
+    assert "interface" in vars(table)
+    again = pickle.loads(pickle.dumps(table))
+    assert "interface" not in vars(again)
+    assert (again.interface.data_df == table.interface.data_df).all(axis=None)
+    assert found.found.all()
+
+
+@pytest.mark.parametrize("method", ["random", "genetic"])
+def test_what_is_done_in_place_of_dice_ml_comes_to_the_same(method, monkeypatch):
+    random = np.random.default_rng(0)
+    X = numbers(300).assign(
+        e=random.normal(size=300).round(1),
+        color=random.choice(list("rgb"), 300),
+        shop=random.choice(list("abcdefghijklm"), 300),
+    )
+    fit = lambda: explainer(
+        lambda X: (X["e"] > 0.5) & (X["color"] != "r"), X, method=method, n_counterfactuals=3, seconds_per_row=None
+    )
+    ours = fit().explain(X.iloc[:6])
+    as_it_is = dice._RowByRow._explainer
+
+    def untouched(self, model):
+        made = as_it_is(self, model)
+        for name in ("label_decode", "build_KD_tree", "get_continuous_samples"):
+            vars(made).pop(name, None)
+        interface = type(made.data_interface)
+        for name in ("normalize_data", "get_all_dummy_colnames"):
+            monkeypatch.setattr(interface, name, getattr(interface.__mro__[1], name))
+        return made
+
+    monkeypatch.setattr(dice._RowByRow, "_explainer", untouched)
+    monkeypatch.setattr(dice, "Table", AsText)
+    testing.assert_same(fit().explain(X.iloc[:6]), ours)
+
+
+class AsText:
+    """The table with categories as text, whatever the method."""
+
+    @staticmethod
+    def of(schema, values, *, as_text):
+        return dice_data.Table.of(schema, values, as_text=True)

@@ -23,6 +23,7 @@ from nicecf import cli, metrics
 from nicecf.benchmark import methods, models, processes, run, store
 from nicecf.benchmark.datasets import Dataset
 from nicecf.benchmark.plan import Plan
+from nicecf.benchmark.report.names import pretty
 from nicecf.benchmark.store import TIMINGS, Store
 from nicecf.exceptions import ExperimentError, OptionError, SchemaError
 from nicecf.models.scorer import Cost
@@ -471,6 +472,39 @@ def test_several_counterfactuals_are_scored_by_the_best_in_each_measure(tables):
         record["l1_range"] for record in run._records(cfs, problem.rows, model, None, reference, 0.0, alone)
     ]
     assert len(records) == 30
+
+
+@pytest.mark.parametrize("method", ["dice", "paper-geco"])
+def test_of_three_counterfactuals_of_dice_ml_the_best_in_each_measure_counts(tables, method):
+    pytest.importorskip("dice_ml", reason="dice-ml is not installed: pip install 'nicecf[dice]'")
+    plan = plan_of(tables, rows=8, methods=(method,), alone=0)
+    problem = run.prepared(run.load(tables / "steps.csv"), plan)
+    model, _ = models.train("rf", problem.X_train, problem.y_train, [], profile="quick", seed=0)
+    reference = run.metrics.Reference.of(problem.X_train, problem.y_train)
+    _, records = run.run_cell(problem, method, model, None, reference, plan)
+    explainer = methods.make(method, model, categorical=[], seed=plan.seed, time_limit=plan.time_limit)
+    cfs = explainer.fit(problem.X_train, problem.y_train).explain(problem.rows)
+    measured = cfs.metrics(reference, model=model).assign(row=cfs.rows)
+    n_each = measured.groupby("row").size()
+    assert len(records) == 8
+    assert n_each.max() == 3
+    best = measured.groupby("row")[["sparsity", "l1_range"]].min()
+    assert (measured.groupby("row")["l1_range"].max() > best["l1_range"]).any()
+    assert [record["sparsity"] for record in records] == best["sparsity"].tolist()
+    assert [record["l1_range"] for record in records] == best["l1_range"].tolist()
+
+
+@pytest.mark.parametrize("method", ["dice", "paper-geco"])
+def test_a_plan_says_what_to_install_for_dice_ml(method, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dice_ml", None)
+    with pytest.raises(ImportError, match=f"the method {method} needs dice-ml"):
+        Plan(datasets=("monk2",), methods=(method,))
+
+
+def test_what_the_paper_calls_geco_is_the_genetic_search_of_dice_ml():
+    made = methods.make("paper-geco", None, categorical=[], seed=0, time_limit=7.0)
+    assert (made.method, made.n_counterfactuals, made.seconds_per_row) == ("genetic", 3, 7.0)
+    assert pretty("paper-geco") == "GeCo (of the paper)"
 
 
 @pytest.mark.parametrize(

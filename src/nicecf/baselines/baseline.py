@@ -22,7 +22,7 @@ from nicecf.explain.targets import in_order_of_rows
 from nicecf.explain.training import ModelOptions, Training, learn, measured_cost
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called
-from nicecf.search.answers import Answers, one_for_each
+from nicecf.search.answers import Answers, Points, nothing_said
 from nicecf.search.question import Question
 from nicecf.search.walks import Walks, jump
 from nicecf.support.options import check_seconds
@@ -39,8 +39,9 @@ class Found:
     """What a baseline found: ``values`` with a line for each row of the question, of which those of ``is_found`` count.
 
     ``reasons``: why not, as statements, for the others. ``donors``: positions in the training data, -1 for none.
-    ``is_cut``: where time was up before the search ended. ``walks``: the way to the values; without, all changes are
-    one step.
+    ``is_cut``: where time was up before the search ended; ``notes`` say whose, where it was not the call's.
+    ``further``: more counterfactuals of rows that have one, each with the line of its row. ``walks``: the way to the
+    values, where none has further ones; without, all changes are one step.
     """
 
     values: Floats
@@ -48,19 +49,27 @@ class Found:
     reasons: Objects
     donors: Ints
     is_cut: Bools
+    notes: Objects
+    further: list[tuple[int, Floats]]
     walks: Walks | None = None
 
     @classmethod
     def nothing(cls, question: Question) -> Found:
         """Nothing yet for any row: a search fills it in."""
         n = len(question)
-        no_row, no_reason = np.zeros(n, dtype=bool), np.full(n, None, dtype=object)
-        return cls(question.rows.copy(), no_row, no_reason, np.full(n, -1, dtype=np.intp), no_row.copy())
+        no_row, no_donor = np.zeros(n, dtype=bool), np.full(n, -1, dtype=np.intp)
+        return cls(question.rows.copy(), no_row, nothing_said(n), no_donor, no_row.copy(), nothing_said(n), [])
 
     def take(self, line: int, values: Floats) -> None:
         """A counterfactual for one of the rows."""
         self.values[line] = values
         self.is_found[line] = True
+
+    def take_all(self, line: int, values: Floats) -> None:
+        """Counterfactuals for one of the rows, the best first."""
+        if len(values):
+            self.take(line, values[0])
+        self.further.extend((line, one) for one in values[1:])
 
 
 Find = Callable[[Question], Found]
@@ -76,20 +85,23 @@ class Checked:
     def __call__(self, question: Question) -> Answers:
         """What the model accepts; the reasons say where it does not."""
         found = self.find(question) if len(question) else Found.nothing(question)
-        values, _ = with_own_cells(question.rows, found.values)
-        outputs = question.outputs.copy()
-        if found.is_found.any():
-            outputs[found.is_found] = question.score.until(None)(values[found.is_found])
-        is_good = found.is_found & question.panel.accepts(outputs, question.wanted)
-        is_good &= differs(question.rows, values).any(axis=1)
-        walks = jump(question.rows, values, outputs)
+        row = np.array([*range(len(question)), *(line for line, _ in found.further)], dtype=np.intp)
+        is_found = np.concatenate([found.is_found, np.ones(len(found.further), dtype=bool)])
+        rows, outputs = question.rows[row], question.outputs[row]
+        values, _ = with_own_cells(rows, np.concatenate([found.values, *(one[None] for _, one in found.further)]))
+        if is_found.any():
+            outputs[is_found] = question.score.until(None)(values[is_found])
+        is_good = is_found & question.panel.accepts(outputs, question.wanted[row]) & differs(rows, values).any(axis=1)
+        kept = _distinct(row, values, is_good)
+        walks = jump(rows, values, outputs)
         if found.walks is not None:
             walks = replace(found.walks, values=values, outputs=outputs)
-        answers = one_for_each(found.donors, walks, is_good)
-        notes = answers.notes.copy()
+        points = Points(row[kept], found.donors[row[kept]], values[kept], outputs[kept])
+        answers = Answers(points, walks.take(kept), nothing_said(len(question)), nothing_said(len(question)))
+        is_good = answers.has_answer()
         for line in np.flatnonzero(found.is_cut & is_good):
-            notes[line] = _BEST_SO_FAR
-        return replace(answers, notes=notes, reasons=self._reasons(question, found, is_good))
+            answers.notes[line] = found.notes[line] or _BEST_SO_FAR
+        return replace(answers, reasons=self._reasons(question, found, is_good))
 
     def _reasons(self, question: Question, found: Found, is_good: Bools) -> Objects:
         reasons = found.reasons.copy()
@@ -98,6 +110,14 @@ class Checked:
             kind = "reason.method_not_accepted" if found.is_found[line] else "reason.method_out_of_time"
             reasons[line] = Statement(kind, {"method": self.name, "target": question.target(line)})
         return reasons
+
+
+def _distinct(row: Ints, values: Floats, is_good: Bools) -> Ints:
+    """The places of those that are good, by row; of those that are the same the first."""
+    # Sums with 0.0, for -0.0 has other bytes.
+    first = {(row[at], (values[at] + 0.0).tobytes()): at for at in reversed(np.flatnonzero(is_good).tolist())}
+    kept = np.sort(np.array(list(first.values()), dtype=np.intp))
+    return kept[np.argsort(row[kept], kind="stable")]
 
 
 class Baseline(Explainer, ABC):
@@ -177,6 +197,7 @@ class Baseline(Explainer, ABC):
             target_class,
             options=self._options,
             asked=called(target_class, time_budget=time_budget),
+            n_wanted=self._options.get("n_counterfactuals", 1),
             deadline=deadline,
             progress=progress,
         )

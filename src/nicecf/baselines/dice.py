@@ -13,28 +13,24 @@ from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from nicecf.baselines.asking import generators, read, rounded, towards
 from nicecf.baselines.baseline import Baseline, Find, Found
+from nicecf.baselines.dice_data import Table, dice_ml
+from nicecf.baselines.moves_back import MovesBack
 from nicecf.exceptions import NicecfError
 from nicecf.explain.training import Training
 from nicecf.models.scorer import OutOfTime, Scorer
 from nicecf.search.question import Question
-from nicecf.support.extras import require
-from nicecf.support.options import check_seconds, check_seed, choose
+from nicecf.support.options import check_count, check_flag, check_seconds, check_seed, choose
 from nicecf.support.phrases import Statement, plain_features
 from nicecf.support.types import Floats, Ints
-from nicecf.tables.schema import Schema
+from nicecf.tables.schema import differs
 
 METHODS = ("random", "genetic", "kdtree")
+_HAVE_POSTHOC = ("random", "kdtree")
 
-_OUTCOME = "y"
 _WANTED = 1
-# What a float holds for certain; of smaller parts than 1e-300 it holds none.
-_DIGITS, _MOST_DECIMALS = 15, 300
-# dice-ml draws whole numbers by numpy's randint, which may have 32 bits.
-_LARGEST_DRAWN = 2**31 - 2
 _MOST_ATTEMPTS = 10
 
 # dice-ml draws from the random states of the whole process: one row at a time, whoever asks.
@@ -43,7 +39,7 @@ _dice_lock = Lock()
 
 class DiCE(Baseline):
     """DiCE by the dice-ml package (Mothilal, Sharma and Tan, "Explaining machine learning classifiers through diverse
-    counterfactual explanations", 2020), asked for one counterfactual for each row.
+    counterfactual explanations", 2020).
 
     Parameters
     ----------
@@ -51,6 +47,11 @@ class DiCE(Baseline):
         ``"random"`` (the NICE paper's) changes one more feature of a thousand copies of the row, by chance, until some
         are accepted, and takes one of these. ``"genetic"`` breeds from the nearest accepted training rows.
         ``"kdtree"`` takes the nearest of these as it is.
+    n_counterfactuals
+        At most this many for each row, those that change the fewest features first. dice-ml may find fewer.
+    posthoc_sparsity
+        Whether numbers that changed little move back towards the row's own for as long as the model accepts that.
+        dice-ml does so for ``"random"`` and ``"kdtree"`` alone, and so does this.
     seconds_per_row
         What a row may take before it is given up, or None for no limit. ``"genetic"`` needs one: it wants ten accepted
         rows to begin with and, where chance finds fewer, looks for ever. What can be done in that time depends on the
@@ -60,9 +61,16 @@ class DiCE(Baseline):
 
     Notes
     -----
-    Where it is not the paper: none of the three is the paper's gradient descent, which needs a differentiable model,
-    and dice-ml's post-hoc search for sparsity, which puts numbers back that moved little, digit by digit, is left out.
-    The experiments of the NICE paper gave dice-ml the test rows too; here it has the training rows alone. Numbers keep
+    Where it is not the paper: none of the three is the paper's gradient descent, which needs a differentiable model.
+    The experiments of the NICE paper asked ``"random"`` for three counterfactuals of each row and scored those that
+    dice-ml had before its post-hoc step; they gave it the test rows too, and here it has the training rows alone. Its
+    "GeCo" is ``"genetic"``, asked for three.
+
+    The post-hoc step is ours, by dice-ml's rule: a number may move back if it is no further away than the tenth part of
+    the column's distinct values that is nearest to their median, nor than the median absolute deviation; columns where
+    that is far come first. dice-ml goes one unit of the last decimal at a time, 10,000 of them at most, which in a
+    column of fifteen decimals leads nowhere. Here it is the same units where 100 are enough, else 100 equal steps, and
+    the last of them is the row's own number to the last digit. Numbers keep
     all their digits (dice-ml would have 32 bits of them, and round them after its own check), and the weights of the
     genetic method are not rounded to two decimals, which are 0 for columns of large numbers. dice-ml takes no missing
     numbers: training rows with one are left out, and rows with one have no counterfactual. A missing category is a
@@ -78,6 +86,8 @@ class DiCE(Baseline):
         model: Any,
         *,
         method: Literal["random", "genetic", "kdtree"] = "random",
+        n_counterfactuals: int = 1,
+        posthoc_sparsity: bool = True,
         seconds_per_row: float | None = 60.0,
         random_state: int | None = None,
         classes: Iterable[Any] | None = None,
@@ -86,103 +96,32 @@ class DiCE(Baseline):
     ) -> None:
         super().__init__(model, classes=classes, categorical_features=categorical_features, decision=decision)
         self.method = method
+        self.n_counterfactuals = n_counterfactuals
+        self.posthoc_sparsity = posthoc_sparsity
         self.seconds_per_row = seconds_per_row
         self.random_state = random_state
 
     def _check_options(self) -> None:
         choose("method", self.method, METHODS)
+        check_count("n_counterfactuals", self.n_counterfactuals)
+        check_flag("posthoc_sparsity", self.posthoc_sparsity)
         check_seconds("seconds_per_row", self.seconds_per_row)
         check_seed(self.random_state)
-        _dice_ml()
+        dice_ml()
 
     def _search_of(self, training: Training, values: Floats) -> Find:
         is_number = ~training.schema.is_categorical
         is_complete = ~np.isnan(values[:, is_number]).any(axis=1)
-        table = _Table.of(training.schema, values[is_complete])
-        return _RowByRow(self.method, self.seconds_per_row, self.random_state, table, training.outputs[is_complete])
-
-
-def _dice_ml(submodule: str = "") -> Any:
-    return require("dice_ml" + submodule, extra="dice", needed_by="nicecf.baselines.DiCE", package="dice-ml")
-
-
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """The training rows as a frame of dice-ml's liking: numbers as floats, codes of categories as text."""
-
-    values: Floats
-    # Numbers first: dice-ml looks up their decimals by position among all columns.
-    numbers: Ints
-    categories: Ints
-    decimals: dict[str, int]
-
-    @classmethod
-    def of(cls, schema: Schema, values: Floats) -> _Table:
-        numbers, categories = np.flatnonzero(~schema.is_categorical), np.flatnonzero(schema.is_categorical)
-        holds_halves = schema.rounded(np.full((1, values.shape[1]), 0.5))[0] == 0.5
-        decimals = {_name(j): _decimals(values[:, j], holds_halves[j]) for j in numbers.tolist()}
-        return cls(values, numbers, categories, decimals)
-
-    def frame(self, values: Floats) -> pd.DataFrame:
-        """Float rows as dice-ml is shown them."""
-        as_numbers = {_name(j): values[:, j] for j in self.numbers}
-        as_text = {_name(j): values[:, j].astype(np.intp).astype(str).astype(object) for j in self.categories}
-        return pd.DataFrame(as_numbers | as_text)
-
-    def rows(self, frame: Any) -> Floats:
-        """What dice-ml shows as float rows."""
-        values = np.empty((len(frame), self.values.shape[1]))
-        for j in range(values.shape[1]):
-            values[:, j] = np.asarray(frame[_name(j)], dtype=object).astype(np.float64)
-        return values
-
-    def interface(self) -> Any:
-        """dice-ml's view of the training data."""
-        public = _dice_ml(".data_interfaces.public_data_interface")
-        frame = self.frame(self.values)
-        levels = {name: pd.CategoricalDtype(sorted(frame[name].unique())) for name in map(_name, self.categories)}
-        dtypes = dict.fromkeys(self.decimals, np.float64) | levels
-
-        class AllDigits(public.PublicData):  # type: ignore[misc, name-defined]  # dice-ml has no types
-            def _set_feature_dtypes(self, data_df: Any, *_: Any) -> Any:
-                # dice-ml's own makes numbers float32, and the category of a row the only one of its column.
-                return data_df.astype(dtypes)
-
-        params = {
-            # The outcomes are never read: the methods go by what the model says.
-            "dataframe": frame.assign(**{_OUTCOME: 0}),
-            "continuous_features": list(self.decimals),
-            "outcome_name": _OUTCOME,
-            "continuous_features_precision": self.decimals,
-        }
-        return AllDigits(params)
-
-    def weights(self) -> dict[str, float]:
-        """dice-ml's weights of the numbers: one over the median absolute deviation, or 1 where that is 0."""
-        columns = self.values[:, self.numbers]
-        deviations = np.median(np.abs(columns - np.median(columns, axis=0)), axis=0)
-        return dict(zip(self.decimals, (1 / np.where(deviations > 0, deviations, 1.0)).tolist(), strict=True))
-
-
-def _name(j: int) -> str:
-    return f"f{j}"
-
-
-def _decimals(column: Floats, holds_halves: bool) -> int:
-    """How many decimals new values get: as many as the column has; none in a column of whole numbers."""
-    largest = np.abs(column).max(initial=0.0)
-    if not holds_halves and largest < _LARGEST_DRAWN:
-        return 0
-    before_the_point = int(np.floor(np.log10(largest))) + 1 if largest > 0 else 0
-    most = min(max(_DIGITS - before_the_point, 1), _MOST_DECIMALS)
-    enough = (n for n in range(1, most) if (np.round(column, n) == column).all())
-    return next(enough, most)
+        table = Table.of(training.schema, values[is_complete], as_text=self.method != "random")
+        moves_back = MovesBack.of(table) if self.posthoc_sparsity and self.method in _HAVE_POSTHOC else None
+        outputs = training.outputs[is_complete]
+        return _RowByRow(self.method, self.seconds_per_row, self.random_state, table, outputs, moves_back)
 
 
 class _WantedOrNot:
     """The model as dice-ml sees it during one ``explain`` call: class 1 is what the row at hand wants."""
 
-    def __init__(self, question: Question, table: _Table, outputs: Floats) -> None:
+    def __init__(self, question: Question, table: Table, outputs: Floats) -> None:
         self._line = 0
         self._question = question
         self._table = table
@@ -207,6 +146,11 @@ class _WantedOrNot:
             _, far = towards(self._question, lines, rounded(self._question, lines, values))
         return np.column_stack([1.0 - far, far])
 
+    @property
+    def wanted(self) -> bytes:
+        """What makes two rows ask for the same."""
+        return self._question.wanted[self._line].tobytes()
+
     def predict(self, frame: Any) -> Ints:
         """Whether a row is wanted."""
         return self.predict_proba(frame).argmax(axis=1)
@@ -217,8 +161,9 @@ class _RowByRow:
     method: str
     seconds_per_row: float | None
     random_state: int | None
-    table: _Table
+    table: Table
     outputs: Floats
+    moves_back: MovesBack | None
 
     def __call__(self, question: Question) -> Found:
         found = Found.nothing(question)
@@ -233,8 +178,8 @@ class _RowByRow:
                         own_deadline = self._deadline_of_row(question.score.deadline)
                         model.turn_to(line, question.score.until(own_deadline))
                         explainer = explainer or dice(self._explainer, model)
-                        at = np.array([line])
-                        found.take(line, rounded(question, at, dice(self._ask, explainer, question.rows[at]))[0])
+                        values = dice(self._ask, explainer, question.rows[[line]], question.n_wanted)
+                    self._take(found, question, line, own_deadline, values)
                 except OutOfTime:
                     if own_deadline == question.score.deadline:  # not the row's own, which is earlier
                         found.is_cut[line:] = True
@@ -251,6 +196,19 @@ class _RowByRow:
                     explainer = None
             question.report(line + 1)
         return found
+
+    def _take(self, found: Found, question: Question, line: int, own_deadline: float | None, values: Floats) -> None:
+        """What dice-ml found for a row, fewest changes first; where time is up meanwhile, as far as it went."""
+        values = rounded(question, np.full(len(values), line), values)
+        if self.moves_back is not None:
+            try:
+                self.moves_back(replace(question, score=question.score.until(own_deadline)), line, values)
+            except OutOfTime:
+                found.is_cut[line] = True
+                if own_deadline != question.score.deadline:
+                    found.notes[line] = (Statement("note.row_limit", {"seconds": float(self.seconds_per_row or 0)}),)
+        n_changes = differs(question.rows[[line]], values).sum(axis=1)
+        found.take_all(line, values[np.argsort(n_changes, kind="stable")])
 
     def _deadline_of_row(self, deadline: float | None) -> float | None:
         if self.seconds_per_row is None:
@@ -274,22 +232,28 @@ class _RowByRow:
         return None
 
     def _explainer(self, model: _WantedOrNot) -> Any:
-        dice_ml = _dice_ml()
-        explainer = dice_ml.Dice(
-            self.table.interface(), dice_ml.Model(model=model, backend="sklearn"), method=self.method
+        package = dice_ml()
+        explainer = package.Dice(
+            self.table.interface, package.Model(model=model, backend="sklearn"), method=self.method
         )
         # It would round after its last check, and what it rounds need not be accepted (its issue 473).
         explainer.round_to_precision = lambda: None
+        if self.method == "random":
+            explainer.get_continuous_samples = _samples
+        if self.method == "genetic":
+            explainer.label_decode = functools.partial(self.table.decoded, explainer)
+        if self.method != "random":
+            explainer.build_KD_tree = _for_each_wanted(explainer.build_KD_tree, model)
         return explainer
 
-    def _ask(self, explainer: Any, row: Floats) -> Floats:
-        options: dict[str, Any] = {"total_CFs": 1, "desired_class": _WANTED, "posthoc_sparsity_param": None}
+    def _ask(self, explainer: Any, row: Floats, n_wanted: int) -> Floats:
+        options: dict[str, Any] = {"total_CFs": n_wanted, "desired_class": _WANTED, "posthoc_sparsity_param": None}
         if self.method == "genetic":
             options["feature_weights"] = self.table.weights()
             # Without numbers its proximity is 0 / 0, and nothing is nearer than anything else.
             options["proximity_weight"] = 0.2 if len(self.table.numbers) else 0.0
         answers = explainer.generate_counterfactuals(self.table.frame(row), **options)
-        return self.table.rows(answers.cf_examples_list[0].final_cfs_df.iloc[:1])
+        return self.table.rows(answers.cf_examples_list[0].final_cfs_df)
 
     def _failure(self, error: Exception, question: Question, line: int) -> Statement:
         target = question.target(line)
@@ -299,13 +263,34 @@ class _RowByRow:
         return Statement("reason.dice_failed", {"error": what, "target": target})
 
 
+def _samples(low: float, high: float, decimals: int, size: int, seed: None) -> list[float]:
+    """The numbers that dice-ml would draw; it rounds one after the other, which for wide tables takes most of a row."""
+    if decimals == 0:
+        drawn = np.random.randint(int(low), int(high) + 1, size).astype(np.float64)
+    else:
+        drawn = np.random.uniform(low, high + 10.0**-decimals, size).round(decimals)
+    return drawn.tolist()
+
+
+def _for_each_wanted(build: Callable[..., Any], model: _WantedOrNot) -> Callable[..., Any]:
+    """dice-ml's tree of the accepted training rows: one for all rows that want the same, not one for each row."""
+    built: dict[bytes, Any] = {}
+
+    def build_once(*arguments: Any) -> Any:
+        if model.wanted not in built:
+            built[model.wanted] = build(*arguments)
+        return built[model.wanted]
+
+    return build_once
+
+
 @contextmanager
 def _dice_alone(seed: int, deadline: float | None) -> Iterator[Callable[..., Any]]:
     """dice-ml for one row, silent and for no other thread: a function to call what uses it, seeded.
 
     Afterwards all is what it was. Raises OutOfTime where other threads take too long.
     """
-    base, sampler = (_dice_ml(f".explainer_interfaces.{name}") for name in ("explainer_base", "dice_random"))
+    base, sampler = (dice_ml(f".explainer_interfaces.{name}") for name in ("explainer_base", "dice_random"))
     if not _dice_lock.acquire(timeout=-1 if deadline is None else max(deadline - perf_counter(), 0.0)):
         raise OutOfTime
     states, progress_bar = (random.getstate(), np.random.get_state()), base.tqdm

@@ -28,6 +28,12 @@ def check_count(option: str, value: Any, *, least: int = 1, or_none: bool = Fals
         raise OptionError(f"{option} must be a whole number of at least {least}{last}, got {value!r}.")
 
 
+def check_flag(option: str, value: Any) -> None:
+    """OptionError unless the value is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise OptionError(f"{option} must be True or False, got {value!r}.")
+
+
 def check_amount(option: str, value: Any, *, may_be_zero: bool = True) -> None:
     """OptionError unless the value is a finite number, not below zero."""
     if not (is_number(value) and (value > 0 or (may_be_zero and value == 0)) and value < 1e100):

@@ -55,6 +55,7 @@ _PRETTY = {
     "dice": "DiCE",
     "cfproto": "CFproto",
     "geco": "GeCo",
+    "paper-geco": "GeCo (of the paper)",
     "growing-spheres": "Growing Spheres",
 }
 
