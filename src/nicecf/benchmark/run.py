@@ -46,7 +46,7 @@ _TEST_SHARE, _LEAST_TEST_ROWS = 0.2, 200
 # The reasons of rows that were given up for lack of time: of the batch, or (DiCE) of the row.
 _OUT_OF_TIME = ("out_of_time", "method_out_of_time", "dice_out_of_time")
 # The notes on rows whose search was cut short, though something had been found.
-_CUT_SHORT = {"best_so_far", "cut_walk", "cut_search", "not_searched", "not_searched_donor"}
+_CUT_SHORT = {"best_so_far", "row_limit", "cut_walk", "cut_search", "not_searched", "not_searched_donor"}
 _PACKAGES = ("nicecf", "numpy", "scipy", "pandas", "scikit-learn", "threadpoolctl", "dice-ml", "pmlb")
 
 
