@@ -71,7 +71,7 @@ def differing(a, b, scales, tolerance):
     return features
 
 
-def cbr(row, rows, classes, predict, is_categorical, target, most, tolerance, neighbors):
+def cbr(row, rows, classes, predict, is_categorical, target, most, tolerance, neighbors, partner="nearest"):
     """Keane and Smyth. Returns (counterfactual, the training row that it leans on), or None."""
     wanted = wanted_of(row, classes, predict, target)
     own = paper.decide(predict(row))
@@ -87,13 +87,14 @@ def cbr(row, rows, classes, predict, is_categorical, target, most, tolerance, ne
             if decided[i] != own:
                 continue
             partners = [
-                (paper.heom(one, other, scales), j)
+                (len(differing(one, other, scales, tolerance)) if partner == "fewest_differences" else 0,)
+                + (paper.heom(one, other, scales), j)
                 for j, other in enumerate(rows)
                 if decided[j] == c and 1 <= len(differing(one, other, scales, tolerance)) <= most
             ]
             d = paper.heom(row, one, scales)
             if partners and (nearest is None or d < nearest):
-                like, unlike, nearest = i, min(partners)[1], d
+                like, unlike, nearest = i, min(partners)[2], d
     if like is None:
         return None
     features = differing(rows[like], rows[unlike], scales, tolerance)

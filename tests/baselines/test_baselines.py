@@ -91,13 +91,20 @@ def test_sedc_equals_plain_loops(p):
             assert [change.feature for change in one.changes] == [p.names[j] for j in expected[1]]
 
 
-@given(problems(n_to_explain=SEVERAL), st.integers(1, 3), st.sampled_from([0.0, 0.25, 0.5]), st.integers(1, 3))
-def test_cbr_equals_plain_loops(p, most, tolerance, neighbors):
-    explainer = fitted(p, CBR, p.frame, max_differences=most, tolerance=tolerance, neighbors=neighbors)
+@given(
+    problems(n_to_explain=SEVERAL),
+    st.integers(1, 3),
+    st.sampled_from([0.0, 0.25, 0.5]),
+    st.integers(1, 3),
+    st.sampled_from(["nearest", "fewest_differences"]),
+)
+def test_cbr_equals_plain_loops(p, most, tolerance, neighbors, partner):
+    options = {"max_differences": most, "tolerance": tolerance, "neighbors": neighbors, "partner": partner}
+    explainer = fitted(p, CBR, p.frame, **options)
     cfs = explainer.explain(p.frame(p.to_explain), target_class=p.target)
     for one, row in zip(cfs, p.to_explain, strict=True):
         expected = published.cbr(
-            row, p.rows, p.classes, p.model.probabilities, p.is_categorical, p.target, most, tolerance, neighbors
+            row, p.rows, p.classes, p.model.probabilities, p.is_categorical, p.target, *options.values()
         )
         assert one.found == (expected is not None)
         assert one.found == (one.reason is None)
@@ -204,6 +211,17 @@ def test_cbr_asks_rows_like_the_pair_when_the_pair_does_not_help():
         "the nearest pair, training rows 0 and 1, differs in 'a'. With the values of row 1 there, this row is not 1; "
         "nor with those of the rows of that class nearest to row 1 (1 tried)"
     )
+
+
+def test_cbr_takes_the_nearest_partner_or_the_one_with_the_fewest_differences():
+    # From row 0, row 1 is 0.3 + 0.3 away and differs twice, row 2 is 1 away and differs once.
+    X = pd.DataFrame({"a": [0.0, 3.0, 10.0, 0.0], "b": [0.0, 3.0, 0.0, 10.0]})
+    row, model = pd.DataFrame({"a": [1.0], "b": [1.0]}), by_first_feature(2.0)
+    cfs = CBR(model, classes=[0, 1]).fit(X).explain(row)
+    assert as_lists(cfs.to_frame()) == [[3.0, 3.0]]
+    cfs = CBR(model, classes=[0, 1], partner="fewest_differences").fit(X).explain(row)
+    assert as_lists(cfs.to_frame()) == [[10.0, 1.0]]
+    assert cfs[0].donor == 2
 
 
 def test_cbr_says_when_there_is_no_pair():
@@ -591,7 +609,8 @@ def test_progress_is_told():
         assert told[-1] == (10, 10)
 
 
-def test_the_case_base_equals_a_comparison_of_all_pairs():
+@pytest.mark.parametrize("partner", ["nearest", "fewest_differences"])
+def test_the_case_base_equals_a_comparison_of_all_pairs(partner):
     random = np.random.default_rng(0)
     X = np.column_stack([random.integers(0, 4, (3000, 6)), np.round(random.random((3000, 2)), 1)]).astype(float)
     X[random.random(X.shape) < 0.05] = np.nan
@@ -600,12 +619,14 @@ def test_the_case_base_equals_a_comparison_of_all_pairs():
     X[:, :6] = np.nan_to_num(X[:, :6], nan=-1.0)
     distance = Heom.of(X, is_categorical, "range")
     difference = Difference.of(distance, 0.2)
-    partners = best_partners(X, classes, 3, difference=difference, most=2, distance=distance)
+    partners = best_partners(X, classes, 3, difference=difference, most=2, distance=distance, partner=partner)
     for i in range(0, 3000, 61):
         rows = np.tile(X[i], (3000, 1))
         n_differ, apart = difference.features(rows, X).sum(axis=1), distance.between(rows, X)
         for c in range(3):
             good = np.flatnonzero((classes == c) & (c != classes[i]) & (n_differ > 0) & (n_differ <= 2))
+            if partner == "fewest_differences":
+                good = good[n_differ[good] == n_differ[good].min(initial=3)]
             best = good[np.argmin(apart[good])] if len(good) else -1
             assert partners[i, c] == best
 
@@ -626,6 +647,7 @@ def test_growing_spheres_refuses_categories_at_fit():
     [
         (CBR, {"tolerance": -0.1}, "tolerance must be a number of at least 0, got -0.1"),
         (CBR, {"max_differences": 0}, "max_differences must be a whole number of at least 1, got 0"),
+        (CBR, {"partner": "nearst"}, "partner='nearst' is not known.*Did you mean 'nearest'"),
         (CBR, {"neighbors": 2.5}, "neighbors must be a whole number of at least 1, got 2.5"),
         (GeCo, {"population": 0}, "population must be a whole number of at least 1, got 0"),
         (GeCo, {"min_generations": 9, "max_generations": 3}, "min_generations=9 is more than max_generations=3"),
