@@ -91,11 +91,24 @@ def test_sedc_equals_plain_loops(p):
             assert [change.feature for change in one.changes] == [p.names[j] for j in expected[1]]
 
 
+@given(problems(n_to_explain=SEVERAL), st.integers(1, 4))
+def test_best_first_sedc_equals_plain_loops(p, expansions):
+    cfs = fitted(p, SEDC, p.frame, expansions=expansions).explain(p.frame(p.to_explain), target_class=p.target)
+    for one, row in zip(cfs, p.to_explain, strict=True):
+        expected = published.sedc_best_first(
+            row, p.rows, p.classes, p.model.probabilities, p.is_categorical, p.target, expansions
+        )
+        assert one.found == (expected is not None)
+        assert one.found == (one.reason is None)
+        if expected is not None:
+            assert as_lists(one.to_frame()) == [expected]
+
+
 @given(
     problems(n_to_explain=SEVERAL),
     st.integers(1, 3),
     st.sampled_from([0.0, 0.25, 0.5]),
-    st.integers(1, 3),
+    st.one_of(st.integers(1, 3), st.none()),
     st.sampled_from(["nearest", "fewest_differences"]),
 )
 def test_cbr_equals_plain_loops(p, most, tolerance, neighbors, partner):
@@ -179,6 +192,19 @@ def test_sedc_rounds_the_mean_of_whole_numbers_and_asks_about_what_it_hands_out(
     assert cfs.to_frame().dtypes.equals(X.dtypes)
     assert as_lists(cfs.to_frame()) == [[2.0, 1.0]]
     assert all(dtype.kind == "i" for table in asked for dtype in table.dtypes)
+
+
+def test_sedc_with_expansions_goes_back_where_the_walk_ends_with_nothing():
+    # The means are 0. Alone, a brings most (0.4), then b or c with it nothing; b and c without a change the decision.
+    scores = {(1, 1, 1): 0.1, (0, 1, 1): 0.4, (1, 0, 1): 0.3, (1, 1, 0): 0.2, (1, 0, 0): 0.9}
+    positive = lambda X: np.array([scores.get(tuple(row), 0.0) for row in np.asarray(X).astype(int).tolist()])
+    model = lambda X: np.column_stack([1.0 - positive(X), positive(X)])
+    X, row = pd.DataFrame({name: [-1.0, 1.0] for name in "abc"}), pd.DataFrame({name: [1.0] for name in "abc"})
+    assert not SEDC(model, classes=[0, 1]).fit(X).explain(row).found[0]
+    cfs = SEDC(model, classes=[0, 1], expansions=3).fit(X).explain(row)
+    assert as_lists(cfs.to_frame()) == [[1.0, 0.0, 0.0]]
+    reason = SEDC(model, classes=[0, 1], expansions=2).fit(X).explain(row).reasons[0]
+    assert reason == "with features at their mean or mode the model never says 1 (sets of features tried: 5)"
 
 
 def test_cbr_gives_the_row_what_makes_the_difference_for_the_nearest_pair():
@@ -647,8 +673,9 @@ def test_growing_spheres_refuses_categories_at_fit():
     [
         (CBR, {"tolerance": -0.1}, "tolerance must be a number of at least 0, got -0.1"),
         (CBR, {"max_differences": 0}, "max_differences must be a whole number of at least 1, got 0"),
+        (SEDC, {"expansions": 0}, "expansions must be a whole number of at least 1, or None, got 0"),
         (CBR, {"partner": "nearst"}, "partner='nearst' is not known.*Did you mean 'nearest'"),
-        (CBR, {"neighbors": 2.5}, "neighbors must be a whole number of at least 1, got 2.5"),
+        (CBR, {"neighbors": 2.5}, "neighbors must be a whole number of at least 1, or None, got 2.5"),
         (GeCo, {"population": 0}, "population must be a whole number of at least 1, got 0"),
         (GeCo, {"min_generations": 9, "max_generations": 3}, "min_generations=9 is more than max_generations=3"),
         (GeCo, {"weight_l0": 0, "weight_l1": 0}, "weight_l0 and weight_l1 are both 0"),

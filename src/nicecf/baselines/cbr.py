@@ -38,18 +38,19 @@ class CBR(Baseline):
         Numbers that are no more than this share of their training range apart count as equal: 0.2 in the experiments of
         the NICE paper.
     neighbors
-        How many training rows are tried when the pair itself does not help.
+        How many training rows are tried when the pair itself does not help; None for all of the class.
     partner
         Which partner a training row keeps of several in a class: the "nearest", or of those with the
         "fewest_differences" the nearest. The paper does not say; the experiments of the NICE paper took the second.
 
     Notes
     -----
-    Where it is not the paper: distances are NICE's, and the paper does not bound the rows that are tried. All rows are
-    adapted together, in two rounds of model calls.
+    Where it is not the paper: distances are NICE's, and unless ``neighbors`` is None, the rows that are tried are
+    bounded. All rows are adapted together, in two rounds of model calls.
 
-    The experiments of the NICE paper also tried all training rows of the other class, not a hundred, in the order of
-    their distance from the row as the pair had adapted it, not from the pair's unlike side.
+    The experiments of the NICE paper are ``partner="fewest_differences", neighbors=None``, but for the order in which
+    training rows are tried: they took those first that are nearest to the row as the pair had adapted it, here it is
+    those nearest to the pair's unlike side, as in the paper. That makes no difference to which rows are explained.
 
     Examples
     --------
@@ -65,7 +66,7 @@ class CBR(Baseline):
         *,
         max_differences: int = 2,
         tolerance: float = 0.2,
-        neighbors: int = 100,
+        neighbors: int | None = 100,
         partner: Partner = "nearest",
         classes: Iterable[Any] | None = None,
         categorical_features: Any = "auto",
@@ -80,7 +81,8 @@ class CBR(Baseline):
     def _check_options(self) -> None:
         check_count("max_differences", self.max_differences)
         check_amount("tolerance", self.tolerance)
-        check_count("neighbors", self.neighbors)
+        if self.neighbors is not None:
+            check_count("neighbors", self.neighbors, or_none=True)
         choose("partner", self.partner, get_args(Partner))
 
     def _search_of(self, training: Training, values: Floats) -> Find:
@@ -104,8 +106,9 @@ class CBR(Baseline):
         index = DonorIndex.of(values, training.decisions, n_classes, distance)
         place_of = np.empty(len(partners), dtype=np.intp)
         place_of[index.positions] = np.arange(len(partners))
+        neighbors = len(partners) if self.neighbors is None else self.neighbors
         return _Adaptation(
-            difference, partners, tuple(like_sides), index, place_of, self.max_differences, self.neighbors
+            difference, partners, tuple(like_sides), index, place_of, self.max_differences, neighbors
         )
 
 

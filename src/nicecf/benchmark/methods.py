@@ -23,6 +23,8 @@ METHODS: dict[str, Callable[..., Explainer]] = {
     "nice-thorough-prox": partial(NICE, optimize="proximity", search="thorough"),
     "nice-thorough-plaus": partial(NICE, optimize="plausibility", search="thorough"),
     **_BASELINES,
+    # As in the experiments of the paper, which differ from our defaults.
+    "cbr": partial(baselines.CBR, partner="fewest_differences", neighbors=None),
 }
 
 
