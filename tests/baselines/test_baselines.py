@@ -19,7 +19,7 @@ from nicecf import NotFittedError, OptionError, SchemaError, baselines, testing
 from nicecf.baselines import CBR, SEDC, WIT, CFproto, GeCo, GrowingSpheres, lock_step
 from nicecf.baselines.asking import towards
 from nicecf.baselines.baseline import Found
-from nicecf.baselines.feasible import Draws, FeasibleSpace
+from nicecf.baselines.feasible import Draws, FeasibleSpace, NearerDraws
 from nicecf.baselines.good_pairs import Difference, best_partners
 from nicecf.baselines.growing_spheres import _in_shell
 from nicecf.models.scorer import RememberedRows
@@ -300,6 +300,32 @@ def test_geco_prefers_what_is_accepted_however_far_it_is():
     far_out = GeCo(model, classes=[0, 1]).fit(X).explain(np.array([[100.0, 0.0, 0.0]]))
     assert far_out.to_numpy()[0, 0] < 0
     assert GeCo(model, classes=[0, 1], weight_l0=0, weight_l1=20).fit(X).explain(X[:40]).found.all()
+
+
+def test_geco_replaces_changes_by_nearer_ones():
+    # One feature, and five values of it in the first population: a further one can only come from those nearer than the
+    # best. From 0, the nearest that is accepted is 0.5; the best of five is at 0.67 on average.
+    X = np.arange(0.0, 1.0, 0.001)[:, None]
+    model = lambda X: np.column_stack([X < 0.5, X >= 0.5]).astype(float)
+    options = {"first_samples": 5, "min_generations": 30}
+    for seed in range(3):
+        cfs = GeCo(model, classes=[0, 1], random_state=seed, **options).fit(X).explain(X[:1])
+        assert 0.5 <= cfs.to_numpy()[0, 0] < 0.55
+
+
+def test_nearer_changes_cost_less_and_come_as_often_as_they_occur():
+    # The number: 1 three times, 2 once, 4 twice, 9 once. From 0, those nearer than 4 are 1 and 2.
+    X = np.column_stack([[1.0, 1.0, 1.0, 2.0, 4.0, 4.0, 9.0], [0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0]])
+    is_categorical = np.array([False, True])
+    space = FeasibleSpace.of(X, is_categorical, [])
+    n_features, distances = space.around(np.array([0.0, 0.0]), Heom.of(X, is_categorical, "range"))
+    draws = NearerDraws.of(space, distances, is_change=n_features > 0, random=np.random.default_rng(0))
+    one, two, four, nine, zero, other = range(6)  # the changes, by group and value
+    assert draws.n_rows[[one, two, four, nine, zero, other]].tolist() == [0, 3, 4, 6, 0, 0]
+    drawn = draws.than(np.full(4000, four))
+    assert set(drawn.tolist()) == {one, two}
+    assert np.mean(drawn == one) == pytest.approx(0.75, abs=0.03)
+    assert set(draws.than(np.full(100, two)).tolist()) == {one}
 
 
 def test_geco_draws_the_one_value_in_a_thousand_that_changes_anything():

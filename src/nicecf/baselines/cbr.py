@@ -107,9 +107,7 @@ class CBR(Baseline):
         place_of = np.empty(len(partners), dtype=np.intp)
         place_of[index.positions] = np.arange(len(partners))
         neighbors = len(partners) if self.neighbors is None else self.neighbors
-        return _Adaptation(
-            difference, partners, tuple(like_sides), index, place_of, self.max_differences, neighbors
-        )
+        return _Adaptation(difference, partners, tuple(like_sides), index, place_of, self.max_differences, neighbors)
 
 
 @dataclass(frozen=True, eq=False)
