@@ -111,8 +111,11 @@ def cbr(row, rows, classes, predict, is_categorical, target, most, tolerance, ne
             if decided[i] != own:
                 continue
             partners = [
-                (len(differing(one, other, scales, tolerance)) if partner == "fewest_differences" else 0,)
-                + (paper.heom(one, other, scales), j)
+                (
+                    len(differing(one, other, scales, tolerance)) if partner == "fewest_differences" else 0,
+                    paper.heom(one, other, scales),
+                    j,
+                )
                 for j, other in enumerate(rows)
                 if decided[j] == c and 1 <= len(differing(one, other, scales, tolerance)) <= most
             ]
