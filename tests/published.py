@@ -56,6 +56,30 @@ def sedc(row, rows, classes, predict, is_categorical, target):
     return None
 
 
+def sedc_best_first(row, rows, classes, predict, is_categorical, target, expansions):
+    """The best set so far is extended by one more feature at its mean or mode. Returns the counterfactual or None."""
+    wanted = wanted_of(row, classes, predict, target)
+    if paper.decide(predict(row)) in wanted:
+        return list(row)
+    center = center_of(rows, is_categorical)
+    features = [j for j in range(len(row)) if center[j] is not None and row[j] != center[j]]
+    queue, known = [(0.0, [], row, False)], [[]]
+    while queue and expansions:
+        expansions -= 1
+        taken = queue.pop(0)[1]
+        for j in features:
+            larger = sorted({*taken, j})
+            if larger in known:
+                continue
+            known.append(larger)
+            x = [center[k] if k in larger else value for k, value in enumerate(row)]
+            queue.append((paper.score(predict(x), wanted), larger, x, paper.decide(predict(x)) in wanted))
+        queue.sort(key=lambda one: (not one[3], -one[0]))  # stable: of equals the first that was tried
+        if queue and queue[0][3]:
+            return queue[0][2]
+    return None
+
+
 def differing(a, b, scales, tolerance):
     """The features in which two rows differ."""
     features = []
@@ -71,7 +95,7 @@ def differing(a, b, scales, tolerance):
     return features
 
 
-def cbr(row, rows, classes, predict, is_categorical, target, most, tolerance, neighbors):
+def cbr(row, rows, classes, predict, is_categorical, target, most, tolerance, neighbors, partner="nearest"):
     """Keane and Smyth. Returns (counterfactual, the training row that it leans on), or None."""
     wanted = wanted_of(row, classes, predict, target)
     own = paper.decide(predict(row))
@@ -87,20 +111,24 @@ def cbr(row, rows, classes, predict, is_categorical, target, most, tolerance, ne
             if decided[i] != own:
                 continue
             partners = [
-                (paper.heom(one, other, scales), j)
+                (
+                    len(differing(one, other, scales, tolerance)) if partner == "fewest_differences" else 0,
+                    paper.heom(one, other, scales),
+                    j,
+                )
                 for j, other in enumerate(rows)
                 if decided[j] == c and 1 <= len(differing(one, other, scales, tolerance)) <= most
             ]
             d = paper.heom(row, one, scales)
             if partners and (nearest is None or d < nearest):
-                like, unlike, nearest = i, min(partners)[1], d
+                like, unlike, nearest = i, min(partners)[2], d
     if like is None:
         return None
     features = differing(rows[like], rows[unlike], scales, tolerance)
     others = sorted(
         (paper.heom(rows[unlike], other, scales), j) for j, other in enumerate(rows) if decided[j] == decided[unlike]
     )
-    for j in [unlike] + [j for _, j in others[: neighbors + 1]]:
+    for j in [unlike] + [j for _, j in others[: None if neighbors is None else neighbors + 1]]:
         x = [rows[j][k] if k in features else value for k, value in enumerate(row)]
         if paper.decide(predict(x)) in wanted:
             return x, j

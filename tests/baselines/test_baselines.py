@@ -19,7 +19,7 @@ from nicecf import NotFittedError, OptionError, SchemaError, baselines, testing
 from nicecf.baselines import CBR, SEDC, WIT, CFproto, GeCo, GrowingSpheres, lock_step
 from nicecf.baselines.asking import towards
 from nicecf.baselines.baseline import Found
-from nicecf.baselines.feasible import Draws, FeasibleSpace
+from nicecf.baselines.feasible import Draws, FeasibleSpace, NearerDraws
 from nicecf.baselines.good_pairs import Difference, best_partners
 from nicecf.baselines.growing_spheres import _in_shell
 from nicecf.models.scorer import RememberedRows
@@ -91,13 +91,33 @@ def test_sedc_equals_plain_loops(p):
             assert [change.feature for change in one.changes] == [p.names[j] for j in expected[1]]
 
 
-@given(problems(n_to_explain=SEVERAL), st.integers(1, 3), st.sampled_from([0.0, 0.25, 0.5]), st.integers(1, 3))
-def test_cbr_equals_plain_loops(p, most, tolerance, neighbors):
-    explainer = fitted(p, CBR, p.frame, max_differences=most, tolerance=tolerance, neighbors=neighbors)
+@given(problems(n_to_explain=SEVERAL), st.integers(1, 4))
+def test_best_first_sedc_equals_plain_loops(p, expansions):
+    cfs = fitted(p, SEDC, p.frame, expansions=expansions).explain(p.frame(p.to_explain), target_class=p.target)
+    for one, row in zip(cfs, p.to_explain, strict=True):
+        expected = published.sedc_best_first(
+            row, p.rows, p.classes, p.model.probabilities, p.is_categorical, p.target, expansions
+        )
+        assert one.found == (expected is not None)
+        assert one.found == (one.reason is None)
+        if expected is not None:
+            assert as_lists(one.to_frame()) == [expected]
+
+
+@given(
+    problems(n_to_explain=SEVERAL),
+    st.integers(1, 3),
+    st.sampled_from([0.0, 0.25, 0.5]),
+    st.one_of(st.integers(1, 3), st.none()),
+    st.sampled_from(["nearest", "fewest_differences"]),
+)
+def test_cbr_equals_plain_loops(p, most, tolerance, neighbors, partner):
+    options = {"max_differences": most, "tolerance": tolerance, "neighbors": neighbors, "partner": partner}
+    explainer = fitted(p, CBR, p.frame, **options)
     cfs = explainer.explain(p.frame(p.to_explain), target_class=p.target)
     for one, row in zip(cfs, p.to_explain, strict=True):
         expected = published.cbr(
-            row, p.rows, p.classes, p.model.probabilities, p.is_categorical, p.target, most, tolerance, neighbors
+            row, p.rows, p.classes, p.model.probabilities, p.is_categorical, p.target, *options.values()
         )
         assert one.found == (expected is not None)
         assert one.found == (one.reason is None)
@@ -174,6 +194,19 @@ def test_sedc_rounds_the_mean_of_whole_numbers_and_asks_about_what_it_hands_out(
     assert all(dtype.kind == "i" for table in asked for dtype in table.dtypes)
 
 
+def test_sedc_with_expansions_goes_back_where_the_walk_ends_with_nothing():
+    # The means are 0. Alone, a brings most (0.4), then b or c with it nothing; b and c without a change the decision.
+    scores = {(1, 1, 1): 0.1, (0, 1, 1): 0.4, (1, 0, 1): 0.3, (1, 1, 0): 0.2, (1, 0, 0): 0.9}
+    positive = lambda X: np.array([scores.get(tuple(row), 0.0) for row in np.asarray(X).astype(int).tolist()])
+    model = lambda X: np.column_stack([1.0 - positive(X), positive(X)])
+    X, row = pd.DataFrame({name: [-1.0, 1.0] for name in "abc"}), pd.DataFrame({name: [1.0] for name in "abc"})
+    assert not SEDC(model, classes=[0, 1]).fit(X).explain(row).found[0]
+    cfs = SEDC(model, classes=[0, 1], expansions=3).fit(X).explain(row)
+    assert as_lists(cfs.to_frame()) == [[1.0, 0.0, 0.0]]
+    reason = SEDC(model, classes=[0, 1], expansions=2).fit(X).explain(row).reasons[0]
+    assert reason == "with features at their mean or mode the model never says 1 (sets of features tried: 5)"
+
+
 def test_cbr_gives_the_row_what_makes_the_difference_for_the_nearest_pair():
     # Rows 0 and 1 are a pair: they differ in home alone (9 and 10 years are within 0.2 of the range, 20). Rows 2 and 3
     # differ in all three. The row takes "own" and keeps its years.
@@ -204,6 +237,17 @@ def test_cbr_asks_rows_like_the_pair_when_the_pair_does_not_help():
         "the nearest pair, training rows 0 and 1, differs in 'a'. With the values of row 1 there, this row is not 1; "
         "nor with those of the rows of that class nearest to row 1 (1 tried)"
     )
+
+
+def test_cbr_takes_the_nearest_partner_or_the_one_with_the_fewest_differences():
+    # From row 0, row 1 is 0.3 + 0.3 away and differs twice, row 2 is 1 away and differs once.
+    X = pd.DataFrame({"a": [0.0, 3.0, 10.0, 0.0], "b": [0.0, 3.0, 0.0, 10.0]})
+    row, model = pd.DataFrame({"a": [1.0], "b": [1.0]}), by_first_feature(2.0)
+    cfs = CBR(model, classes=[0, 1]).fit(X).explain(row)
+    assert as_lists(cfs.to_frame()) == [[3.0, 3.0]]
+    cfs = CBR(model, classes=[0, 1], partner="fewest_differences").fit(X).explain(row)
+    assert as_lists(cfs.to_frame()) == [[10.0, 1.0]]
+    assert cfs[0].donor == 2
 
 
 def test_cbr_says_when_there_is_no_pair():
@@ -256,6 +300,32 @@ def test_geco_prefers_what_is_accepted_however_far_it_is():
     far_out = GeCo(model, classes=[0, 1]).fit(X).explain(np.array([[100.0, 0.0, 0.0]]))
     assert far_out.to_numpy()[0, 0] < 0
     assert GeCo(model, classes=[0, 1], weight_l0=0, weight_l1=20).fit(X).explain(X[:40]).found.all()
+
+
+def test_geco_replaces_changes_by_nearer_ones():
+    # One feature, and five values of it in the first population: a further one can only come from those nearer than the
+    # best. From 0, the nearest that is accepted is 0.5; the best of five is at 0.67 on average.
+    X = np.arange(0.0, 1.0, 0.001)[:, None]
+    model = lambda X: np.column_stack([X < 0.5, X >= 0.5]).astype(float)
+    options = {"first_samples": 5, "min_generations": 30}
+    for seed in range(3):
+        cfs = GeCo(model, classes=[0, 1], random_state=seed, **options).fit(X).explain(X[:1])
+        assert 0.5 <= cfs.to_numpy()[0, 0] < 0.55
+
+
+def test_nearer_changes_cost_less_and_come_as_often_as_they_occur():
+    # The number: 1 three times, 2 once, 4 twice, 9 once. From 0, those nearer than 4 are 1 and 2.
+    X = np.column_stack([[1.0, 1.0, 1.0, 2.0, 4.0, 4.0, 9.0], [0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0]])
+    is_categorical = np.array([False, True])
+    space = FeasibleSpace.of(X, is_categorical, [])
+    n_features, distances = space.around(np.array([0.0, 0.0]), Heom.of(X, is_categorical, "range"))
+    draws = NearerDraws.of(space, distances, is_change=n_features > 0, random=np.random.default_rng(0))
+    one, two, four, nine, zero, other = range(6)  # the changes, by group and value
+    assert draws.n_rows[[one, two, four, nine, zero, other]].tolist() == [0, 3, 4, 6, 0, 0]
+    drawn = draws.than(np.full(4000, four))
+    assert set(drawn.tolist()) == {one, two}
+    assert np.mean(drawn == one) == pytest.approx(0.75, abs=0.03)
+    assert set(draws.than(np.full(100, two)).tolist()) == {one}
 
 
 def test_geco_draws_the_one_value_in_a_thousand_that_changes_anything():
@@ -591,7 +661,8 @@ def test_progress_is_told():
         assert told[-1] == (10, 10)
 
 
-def test_the_case_base_equals_a_comparison_of_all_pairs():
+@pytest.mark.parametrize("partner", ["nearest", "fewest_differences"])
+def test_the_case_base_equals_a_comparison_of_all_pairs(partner):
     random = np.random.default_rng(0)
     X = np.column_stack([random.integers(0, 4, (3000, 6)), np.round(random.random((3000, 2)), 1)]).astype(float)
     X[random.random(X.shape) < 0.05] = np.nan
@@ -600,12 +671,14 @@ def test_the_case_base_equals_a_comparison_of_all_pairs():
     X[:, :6] = np.nan_to_num(X[:, :6], nan=-1.0)
     distance = Heom.of(X, is_categorical, "range")
     difference = Difference.of(distance, 0.2)
-    partners = best_partners(X, classes, 3, difference=difference, most=2, distance=distance)
+    partners = best_partners(X, classes, 3, difference=difference, most=2, distance=distance, partner=partner)
     for i in range(0, 3000, 61):
         rows = np.tile(X[i], (3000, 1))
         n_differ, apart = difference.features(rows, X).sum(axis=1), distance.between(rows, X)
         for c in range(3):
             good = np.flatnonzero((classes == c) & (c != classes[i]) & (n_differ > 0) & (n_differ <= 2))
+            if partner == "fewest_differences":
+                good = good[n_differ[good] == n_differ[good].min(initial=3)]
             best = good[np.argmin(apart[good])] if len(good) else -1
             assert partners[i, c] == best
 
@@ -626,7 +699,9 @@ def test_growing_spheres_refuses_categories_at_fit():
     [
         (CBR, {"tolerance": -0.1}, "tolerance must be a number of at least 0, got -0.1"),
         (CBR, {"max_differences": 0}, "max_differences must be a whole number of at least 1, got 0"),
-        (CBR, {"neighbors": 2.5}, "neighbors must be a whole number of at least 1, got 2.5"),
+        (SEDC, {"expansions": 0}, "expansions must be a whole number of at least 1, or None, got 0"),
+        (CBR, {"partner": "nearst"}, "partner='nearst' is not known.*Did you mean 'nearest'"),
+        (CBR, {"neighbors": 2.5}, "neighbors must be a whole number of at least 1, or None, got 2.5"),
         (GeCo, {"population": 0}, "population must be a whole number of at least 1, got 0"),
         (GeCo, {"min_generations": 9, "max_generations": 3}, "min_generations=9 is more than max_generations=3"),
         (GeCo, {"weight_l0": 0, "weight_l1": 0}, "weight_l0 and weight_l1 are both 0"),

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 from clock import Clock, set_clock
 from nicecf import OptionError, testing
@@ -148,6 +149,18 @@ def test_each_step_is_one_model_call_for_all_rows(n_rows):
     cfs = CFproto(logistic, classes=[0, 1], c_steps=2, max_iterations=10).fit(X).explain(X[:n_rows])
     assert cfs.model_calls == 1 + 1 + 2 * 10  # what the rows are now, the slopes there, the steps
     assert cfs.model_rows <= n_rows * (1 + 21 * (2 + 2 * 3)) + 2
+
+
+def test_trees_are_asked_about_their_steps_alone_and_answer_as_before():
+    random = np.random.default_rng(0)
+    X = np.round(random.uniform(-1, 1, (200, 6)), 2)
+    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0.1).astype(int)
+    forest = RandomForestClassifier(10, max_depth=4, random_state=0).fit(X, y)
+    read = SMALL(forest).fit(X, y).explain(X[:12])
+    asked = SMALL(lambda X: forest.predict_proba(X), classes=[0, 1]).fit(X, y).explain(X[:12])
+    assert np.array_equal(read.to_numpy(), asked.to_numpy(), equal_nan=True)
+    assert read.found.any()
+    assert read.model_rows < 0.6 * asked.model_rows
 
 
 def test_rows_in_blocks_give_what_they_give_together(monkeypatch):

@@ -428,6 +428,11 @@ class Never:
         return self
 
 
+def test_cbr_is_that_of_the_papers_experiments():
+    cbr = methods.make("cbr", lambda X: X, categorical=[], seed=0, time_limit=None)
+    assert (cbr.partner, cbr.neighbors, cbr.tolerance, cbr.max_differences) == ("fewest_differences", None, 0.2, 2)
+
+
 def test_a_method_is_given_the_seed_and_the_time_limit_where_it_takes_them(monkeypatch):
     monkeypatch.setitem(methods.METHODS, "never", Never)
     assert methods.make("never", None, categorical=[], seed=3, time_limit=2.0).options == {"seconds_per_row": 2.0}

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from nicecf.baselines.asking import towards
 from nicecf.baselines.baseline import Baseline, Find, Found
-from nicecf.baselines.good_pairs import Difference, best_partners
+from nicecf.baselines.good_pairs import Difference, Partner, best_partners
 from nicecf.explain.training import Training
 from nicecf.models.classifier import CELLS_PER_CALL
 from nicecf.models.scorer import OutOfTime
 from nicecf.search.neighbors import DonorIndex
 from nicecf.search.question import Question
-from nicecf.support.options import check_amount, check_count
+from nicecf.support.options import check_amount, check_count, choose
 from nicecf.support.phrases import Statement, plain_classes, plain_features
 from nicecf.support.types import Bools, Floats, Ints
 
@@ -38,13 +38,19 @@ class CBR(Baseline):
         Numbers that are no more than this share of their training range apart count as equal: 0.2 in the experiments of
         the NICE paper.
     neighbors
-        How many training rows are tried when the pair itself does not help.
+        How many training rows are tried when the pair itself does not help; None for all of the class.
+    partner
+        Which partner a training row keeps of several in a class: the "nearest", or of those with the
+        "fewest_differences" the nearest. The paper does not say; the experiments of the NICE paper took the second.
 
     Notes
     -----
-    Where it is not the paper: of several partners in a class, a training row only keeps the nearest (the paper does not
-    say which is taken); distances are NICE's; the paper does not bound the rows that are tried. All rows are adapted
-    together, in two rounds of model calls.
+    Where it is not the paper: distances are NICE's, and unless ``neighbors`` is None, the rows that are tried are
+    bounded. All rows are adapted together, in two rounds of model calls.
+
+    The experiments of the NICE paper are ``partner="fewest_differences", neighbors=None``, but for the order in which
+    training rows are tried: they took those first that are nearest to the row as the pair had adapted it, here it is
+    those nearest to the pair's unlike side, as in the paper. That makes no difference to which rows are explained.
 
     Examples
     --------
@@ -60,7 +66,8 @@ class CBR(Baseline):
         *,
         max_differences: int = 2,
         tolerance: float = 0.2,
-        neighbors: int = 100,
+        neighbors: int | None = 100,
+        partner: Partner = "nearest",
         classes: Iterable[Any] | None = None,
         categorical_features: Any = "auto",
         decision: Any = None,
@@ -69,11 +76,14 @@ class CBR(Baseline):
         self.max_differences = max_differences
         self.tolerance = tolerance
         self.neighbors = neighbors
+        self.partner = partner
 
     def _check_options(self) -> None:
         check_count("max_differences", self.max_differences)
         check_amount("tolerance", self.tolerance)
-        check_count("neighbors", self.neighbors)
+        if self.neighbors is not None:
+            check_count("neighbors", self.neighbors, or_none=True)
+        choose("partner", self.partner, get_args(Partner))
 
     def _search_of(self, training: Training, values: Floats) -> Find:
         n_classes = len(training.panel.classes)
@@ -86,6 +96,7 @@ class CBR(Baseline):
             difference=difference,
             most=self.max_differences,
             distance=distance,
+            partner=self.partner,
         )
         # One index for each class wanted, of the rows that have a partner in it, by their own class.
         like_sides = [
@@ -95,9 +106,8 @@ class CBR(Baseline):
         index = DonorIndex.of(values, training.decisions, n_classes, distance)
         place_of = np.empty(len(partners), dtype=np.intp)
         place_of[index.positions] = np.arange(len(partners))
-        return _Adaptation(
-            difference, partners, tuple(like_sides), index, place_of, self.max_differences, self.neighbors
-        )
+        neighbors = len(partners) if self.neighbors is None else self.neighbors
+        return _Adaptation(difference, partners, tuple(like_sides), index, place_of, self.max_differences, neighbors)
 
 
 @dataclass(frozen=True, eq=False)

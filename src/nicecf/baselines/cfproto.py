@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,12 @@ from nicecf.baselines.embedding import Embedding
 from nicecf.explain.training import Training
 from nicecf.explain.why_not import no_donor
 from nicecf.models.scorer import OutOfTime
+from nicecf.models.twin import twin_of
 from nicecf.search.question import Question
 from nicecf.support.options import check_amount, check_count
 from nicecf.support.phrases import Statement
 from nicecf.support.types import Bools, Floats, Ints
-from nicecf.tables.schema import differs
+from nicecf.tables.schema import Schema, differs
 
 _STEEPEST = 1000.0
 # Rows descend together in blocks whose perturbations have at most this many cells: 128 MB.
@@ -67,8 +68,8 @@ class CFproto(Baseline):
     a missing number is the mean, a missing category a level of its own, which no counterfactual gets.
 
     All rows descend together: one model call for each of the ``c_steps * max_iterations`` steps and one before, with
-    two rows for each number and row that wants a counterfactual. A model of steps, such as a forest, has no gradient:
-    then only the prototype leads.
+    two rows for each number and row that wants a counterfactual. A model of steps, such as a forest, has no gradient
+    but at its steps: mostly the prototype leads. Where the trees can be read, only the steps are asked about.
 
     Examples
     --------
@@ -119,6 +120,7 @@ class CFproto(Baseline):
             embedding,
             Prototypes.of(points, training.decisions, n_classes),
             np.bincount(training.decisions, minlength=n_classes),
+            None if isinstance(self.decision, str) else _cells_of(self.model, training, values),
             beta=float(self.beta),
             c_init=float(self.c_init),
             c_steps=int(self.c_steps),
@@ -127,6 +129,15 @@ class CFproto(Baseline):
             learning_rate=float(self.learning_rate),
             eps=float(self.eps),
         )
+
+
+def _cells_of(model: Any, training: Training, values: Floats) -> Callable[[Floats, Schema], Ints] | None:
+    """Which values of a feature the trees of a model cannot tell apart; None if it has none that can be read."""
+    positions, rows = training.sample
+    try:
+        return twin_of(model, training.schema, rows, training.outputs[positions]).cells_by(values, training.schema)
+    except Exception:  # NotSupported, or whatever the model's own preprocessing raises: the search does without
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +186,7 @@ class _Descents:
     embedding: Embedding
     prototypes: Prototypes
     n_decided: Ints
+    cells: Callable[[Floats, Schema], Ints] | None
     beta: float
     c_init: float
     c_steps: int
@@ -260,8 +272,7 @@ class _Descents:
             for some in (points, ahead, ahead + step, ahead - step)
         )
         values = rounded(question, descending.lines, reached)
-        # Most steps leave a category as it is: there is nothing to ask.
-        at, feature = np.nonzero(differs(above, below))
+        at, feature = np.nonzero(self._may_differ(question, above, below))
         higher, lower, each = here[at], here[at], np.arange(len(at))
         higher[each, feature], lower[each, feature] = above[at, feature], below[at, feature]
         between = np.concatenate([here, higher, lower])
@@ -278,3 +289,14 @@ class _Descents:
         slopes[at, feature] = (scores[len(at) :] - scores[: len(at)]) / (2.0 * self.eps) * n_classes / (n_classes - 1)
         slopes[is_accepted[n:]] = 0.0
         return values, is_accepted[:n], slopes
+
+    def _may_differ(self, question: Question, above: Floats, below: Floats) -> Bools:
+        """Where the model may tell the two sides of a feature apart; elsewhere there is nothing to ask."""
+        may_differ = differs(above, below)  # most steps leave a category as it is
+        if self.cells is None:
+            return may_differ
+        try:
+            higher, lower = (self.cells(some, question.schema) for some in (above, below))
+        except Exception:  # what the model makes of these rows is for the model to say
+            return may_differ
+        return may_differ & ((higher != lower) | (higher < 0))

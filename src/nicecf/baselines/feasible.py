@@ -21,12 +21,13 @@ from nicecf.tables.schema import differs
 class FeasibleSpace:
     """All changes, those of a group one after the other.
 
-    ``groups``: the features of each group. ``example``: a training row that has a change. ``n_rows``: how many have it.
-    ``group``: the group of a change.
+    ``groups``: the features of each group. ``has_numbers``: which groups are not of categories alone. ``example``: a
+    training row that has a change. ``n_rows``: how many have it. ``group``: the group of a change.
     """
 
     training: Floats
     groups: tuple[Ints, ...]
+    has_numbers: Bools
     example: Ints
     n_rows: Ints
     group: Ints
@@ -48,6 +49,7 @@ class FeasibleSpace:
         return cls(
             training,
             tuple(np.array(group, dtype=np.intp) for group in groups),
+            np.array([not is_categorical[group].all() for group in groups]),
             np.concatenate(examples),
             np.concatenate(counts),
             np.append(np.concatenate(of_group), len(groups)),
@@ -117,6 +119,41 @@ class Draws:
         """A change in each of some groups that have any."""
         rows = self.start[groups] + self.random.integers(self.n_rows[groups])
         return np.searchsorted(self.upto, rows, side="right")
+
+
+@dataclass(frozen=True, eq=False)
+class NearerDraws:
+    """Random changes that cost less than one in the same group, each as often as training rows have it.
+
+    ``order``: all changes, those of a group by their cost. ``upto``: how many training rows have one of them, added up
+    in that order. ``start``, ``n_rows``: for each change, where its group begins there, and how many training rows have
+    a cheaper one.
+    """
+
+    order: Ints
+    upto: Ints
+    start: Ints
+    n_rows: Ints
+    random: np.random.Generator
+
+    @classmethod
+    def of(cls, space: FeasibleSpace, costs: Floats, *, is_change: Bools, random: np.random.Generator) -> NearerDraws:
+        """Of the changes that really change the row; ``costs`` has one number for each change."""
+        costs, group = costs[:-1], space.group[:-1]
+        order = np.lexsort((costs, group))
+        n_rows = np.where(is_change[:-1] & space.has_numbers[group], space.n_rows, 0)[order]
+        before = np.cumsum(n_rows) - n_rows
+        is_new_group = np.diff(group[order], prepend=-1) != 0
+        is_new_cost = is_new_group | (np.diff(costs[order], prepend=np.nan) != 0)
+        start, cheaper = np.empty_like(order), np.empty_like(order)
+        start[order] = np.maximum.accumulate(np.where(is_new_group, before, 0))
+        cheaper[order] = np.maximum.accumulate(np.where(is_new_cost, before, 0))
+        return cls(order, before + n_rows, start, cheaper - start, random)
+
+    def than(self, changes: Ints) -> Ints:
+        """A cheaper change for each of some that have any."""
+        rows = self.start[changes] + self.random.integers(self.n_rows[changes])
+        return self.order[np.searchsorted(self.upto, rows, side="right")]
 
 
 def as_wide(parts: list[Ints], none: int) -> list[Ints]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from nicecf.baselines.asking import generators, read
 from nicecf.baselines.baseline import Baseline, Find, Found
-from nicecf.baselines.feasible import Draws, FeasibleSpace, as_wide, distinct
+from nicecf.baselines.feasible import Draws, FeasibleSpace, NearerDraws, as_wide, distinct
 from nicecf.baselines.lock_step import RowSearch, found_row_by_row
 from nicecf.exceptions import OptionError
 from nicecf.explain.training import Training
@@ -27,9 +27,10 @@ class GeCo(Baseline):
     """GeCo (Schleich, Geng, Zhang and Suciu, "GeCo: quality counterfactual explanations in real time", 2021).
 
     A change gives a feature, or a group of features that belong together, the values of a training row. The first
-    population has one change each. Then, in each generation, the best candidates of unlike features are crossed, all
-    are mutated by one more change, and the fittest are kept: those in a wanted class first, by their distance; the
-    others by distance and by what the model lacks. It ends when the best no longer change.
+    population has one change each. Then, in each generation, the best candidates of unlike features are crossed, and
+    mutated selectively: changes of numbers are replaced by nearer ones, one by one and all at once. All candidates are
+    mutated by one more change, and the fittest are kept: those in a wanted class first, by their distance; the others
+    by distance and by what the model lacks. It ends when the best no longer change.
 
     Parameters
     ----------
@@ -56,6 +57,9 @@ class GeCo(Baseline):
     Until something is accepted, a candidate is fit by its distance plus one minus the probability of the target. Where
     a model is so sure of a row that no single change moves that probability, distance alone decides, the candidates
     stay near the row, and the search may end with nothing after all its generations.
+
+    The version of GeCo.jl of the paper's time mutates selectively as here, with one nearer value for each change; its
+    last version no longer does.
 
     Where it is not the paper: its language of constraints is not here, only its groups; its norm has two more parts
     (L2 and the largest difference), here without weight; values are drawn with replacement; models are not evaluated
@@ -157,6 +161,7 @@ class _Evolution:
         n_features, distances = space.around(row, self.distance)
         costs = (options.weight_l0 * n_features + options.weight_l1 * distances) / len(row)
         draws = Draws.of(space, is_change=n_features > 0, random=random)
+        nearer = NearerDraws.of(space, costs, is_change=n_features > 0, random=random)
         target = question.target(line)
         if not draws.n_rows.any():
             return Statement("reason.geco_nothing_to_take", {"target": target})
@@ -177,7 +182,9 @@ class _Evolution:
                 )
                 if best is not None and is_stable and generation >= options.min_generations:
                     return best
-                children = [self._crossed(fittest, random), self._mutated(fittest, draws, options.samples)]
+                parents = self._parents(fittest)
+                children = [self._crossed(parents, random), self._selectively_mutated(parents, nearer)]
+                children.append(self._mutated(fittest, draws, options.samples))
                 candidates = distinct([fittest, *children], space.none)
         except OutOfTime:
             if best is None:
@@ -193,15 +200,28 @@ class _Evolution:
         added = draws.of_groups(group)
         return distinct([np.sort(np.column_stack([candidates[line], added]), axis=1)], self.space.none)
 
-    def _crossed(self, candidates: Ints, random: np.random.Generator) -> Ints:
-        """The fittest of each set of groups with that of each other set; where both have a change, either one's."""
+    def _parents(self, candidates: Ints) -> Ints:
+        """The fittest candidate of each set of groups: its change in each group, -1 for none."""
         table = self.space.by_group(candidates)
         _, first = np.unique(table >= 0, axis=0, return_index=True)
-        parents = table[np.sort(first)]
+        return table[np.sort(first)]
+
+    def _crossed(self, parents: Ints, random: np.random.Generator) -> Ints:
+        """Each parent with each other one; where both have a change, either one's."""
         one, other = np.triu_indices(len(parents), k=1)
         mother, father = parents[one], parents[other]
         is_coin = (random.random(mother.shape) < 0.5) & (mother >= 0) & (father >= 0)
         return self.space.from_groups(np.where(is_coin, father, np.where(mother >= 0, mother, father)))
+
+    def _selectively_mutated(self, parents: Ints, nearer: NearerDraws) -> Ints:
+        """Parents with a nearer change in a group, for each group that has any, and in all of these at once."""
+        has_nearer = (parents >= 0) & (nearer.n_rows[parents] > 0)
+        line, group = np.nonzero(has_nearer)
+        each = parents[line]
+        each[np.arange(len(line)), group] = nearer.than(parents[line, group])
+        at_once = parents.copy()
+        at_once[line, group] = nearer.than(parents[line, group])
+        return self.space.from_groups(np.concatenate([each, at_once]))
 
 
 def _same(before: Ints, now: Ints, count: int, none: int) -> bool:

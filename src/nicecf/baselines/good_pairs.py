@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +15,9 @@ _ROWS_AT_ONCE, _OTHERS_AT_ONCE = 128, 2048
 # Once so few pairs are left, they are looked at one by one and no longer as a table.
 _FEW_LEFT = 0.1
 _LOOK_EVERY = 3
+
+# Which of several partners a row keeps.
+Partner = Literal["nearest", "fewest_differences"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +52,19 @@ class Difference:
 
 
 def best_partners(
-    training: Floats, classes: Ints, n_classes: int, *, difference: Difference, most: int, distance: Heom
+    training: Floats,
+    classes: Ints,
+    n_classes: int,
+    *,
+    difference: Difference,
+    most: int,
+    distance: Heom,
+    partner: Partner,
 ) -> Ints:
-    """For each row and each other class the nearest row of that class that differs in 1 to ``most`` features.
+    """For each row and each other class the best row of that class that differs in 1 to ``most`` features.
 
-    Shape (rows, classes): positions, -1 where there is none; on a tie the first in training order. All pairs of unlike
+    Shape (rows, classes): positions, -1 where there is none. The best is the nearest, by "fewest_differences" the
+    nearest of those that differ in the fewest features; on a tie the first in training order. All pairs of unlike
     classes are compared, but only the best partners are kept: memory grows with the rows, not with the pairs.
     """
     partners = _Partners(np.full((len(training), n_classes), -1, dtype=np.intp))
@@ -65,10 +77,11 @@ def best_partners(
                 rows = members[one][at : at + _ROWS_AT_ONCE]
                 for start in range(0, len(members[other]), _OTHERS_AT_ONCE):
                     others = members[other][start : start + _OTHERS_AT_ONCE]
-                    i, j = _pairs(columns, rows, others, difference, most, order)
+                    i, j, n_differ = _pairs(columns, rows, others, difference, most, order)
+                    first = n_differ if partner == "fewest_differences" else np.zeros_like(n_differ)
                     apart = distance.between(columns[i], columns[j])
-                    partners.offer(i, other, j, apart)
-                    partners.offer(j, one, i, apart)
+                    partners.offer(i, other, j, first, apart)
+                    partners.offer(j, one, i, first, apart)
     return partners.place
 
 
@@ -83,8 +96,8 @@ def _most_telling(columns: Floats, difference: Difference) -> Ints:
 
 def _pairs(
     columns: Floats, rows: Ints, others: Ints, difference: Difference, most: int, order: Ints
-) -> tuple[Ints, Ints]:
-    """The pairs of some rows and some others that differ in 1 to ``most`` features."""
+) -> tuple[Ints, Ints, Ints]:
+    """The pairs of some rows and some others that differ in 1 to ``most`` features, and in how many they do."""
     counts = np.zeros((len(rows), len(others)), dtype=np.uint16)
     n_dense = 0
     for j in order:
@@ -98,21 +111,38 @@ def _pairs(
         n_differ = n_differ + difference.feature(feature, columns[i, feature], columns[j, feature])
         left = n_differ <= most
         n_differ, i, j = n_differ[left], i[left], j[left]
-    return i[n_differ > 0], j[n_differ > 0]  # where all is within the tolerance, there is nothing to learn from
+    is_pair = n_differ > 0  # where all is within the tolerance, there is nothing to learn from
+    return i[is_pair], j[is_pair], n_differ[is_pair].astype(np.intp)
 
 
 class _Partners:
-    """The nearest partner of each row in each class among those offered so far."""
+    """The best partner of each row in each class among those offered so far."""
 
     def __init__(self, place: Ints) -> None:
         self.place = place
+        self._first = np.zeros(place.shape, dtype=np.intp)
         self._distance = np.full(place.shape, np.inf)
 
-    def offer(self, rows: Ints, cls: int, partners: Ints, distances: Floats) -> None:
-        order = np.lexsort((partners, distances, rows))
-        row, first = np.unique(rows[order], return_index=True)
-        best = order[first]
-        known, at = self._distance[row, cls], self.place[row, cls]
-        better = (distances[best] < known) | ((distances[best] == known) & (partners[best] < at))
-        self._distance[row[better], cls] = distances[best[better]]
-        self.place[row[better], cls] = partners[best[better]]
+    def offer(self, rows: Ints, cls: int, partners: Ints, first: Ints, distances: Floats) -> None:
+        """Keep those that are better than what a row has: by ``first``, then distance, then position."""
+        order = np.lexsort((partners, distances, first, rows))
+        row, place = np.unique(rows[order], return_index=True)
+        best = order[place]
+        has_none = self.place[row, cls] < 0
+        better = has_none | _is_less(
+            (first[best], self._first[row, cls]),
+            (distances[best], self._distance[row, cls]),
+            (partners[best], self.place[row, cls]),
+        )
+        row, best = row[better], best[better]
+        self._first[row, cls] = first[best]
+        self._distance[row, cls] = distances[best]
+        self.place[row, cls] = partners[best]
+
+
+def _is_less(*keys: tuple[Ints | Floats, Ints | Floats]) -> Bools:
+    """Whether the left sides come before the right ones: by the first key, on a tie by the next."""
+    less = np.zeros(len(keys[0][0]), dtype=bool)
+    for left, right in reversed(keys):
+        less = (left < right) | ((left == right) & less)
+    return less

@@ -8,7 +8,8 @@ unless told otherwise `explain` asks the model itself about what it returns.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,6 +37,9 @@ class Twin(Protocol):
 
     def cells(self, rows: Floats, schema: Schema) -> Ints:
         """Of each value, which others the model cannot tell from it: equal numbers; -1 for a feature if unknown."""
+
+    def cells_by(self, rows: Floats, schema: Schema) -> Callable[[Floats, Schema], Ints]:
+        """The same for other rows, again and again, if they are like these."""
 
 
 def twin_of(model: Any, schema: Schema, rows: Floats, probabilities: Floats) -> Twin:
@@ -81,16 +85,13 @@ class TreeTwin:
 
     def cells(self, rows: Floats, schema: Schema) -> Ints:
         """Which values of a feature no tree tells apart: equal numbers; -1 where a feature is more than one input."""
-        cells = np.full(rows.shape, -1, dtype=np.intp)
+        return self.cells_by(rows, schema)(rows, schema)
+
+    def cells_by(self, rows: Floats, schema: Schema) -> TwinCells:
+        """The same for other rows, again and again; ``rows`` show which feature is which input."""
         own = self._own_inputs(rows, schema)
         thresholds = {j: self._ensemble.thresholds(own[j]) for j in np.flatnonzero(own >= 0).tolist()}
-        n_at_once = max(1, CELLS_PER_CALL // max(len(self._ensemble.inputs), 1))
-        for at in range(0, len(rows), n_at_once):
-            some = slice(at, at + n_at_once)
-            inputs = self._ensemble.compared(self._inputs(rows[some], schema))
-            for j, numbers in thresholds.items():
-                cells[some, j] = np.searchsorted(numbers, inputs[:, own[j]], side="left")
-        return cells
+        return TwinCells(self._inputs, self._ensemble, own, thresholds)
 
     def _own_inputs(self, rows: Floats, schema: Schema) -> Ints:
         """The input that depends on one feature alone, if the feature moves nothing else; -1 for none."""
@@ -103,6 +104,27 @@ class TreeTwin:
         is_moved = differs(inputs[1:], inputs[:1])
         is_own = (is_moved.sum(axis=1) == 1) & (is_moved & (is_moved.sum(axis=0) == 1)).any(axis=1)
         return np.where(is_own, is_moved.argmax(axis=1), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class TwinCells:
+    """The cells of rows; ``own``: the input of each feature, ``thresholds``: what the trees compare it with."""
+
+    inputs: Callable[[Floats, Schema], Floats]
+    ensemble: TreeEnsemble
+    own: Ints
+    thresholds: Mapping[int, Floats]
+
+    def __call__(self, rows: Floats, schema: Schema) -> Ints:
+        """See `TreeTwin.cells`."""
+        cells = np.full(rows.shape, -1, dtype=np.intp)
+        n_at_once = max(1, CELLS_PER_CALL // max(len(self.ensemble.inputs), 1))
+        for at in range(0, len(rows), n_at_once):
+            some = slice(at, at + n_at_once)
+            inputs = self.ensemble.compared(self.inputs(rows[some], schema))
+            for j, numbers in self.thresholds.items():
+                cells[some, j] = np.searchsorted(numbers, inputs[:, self.own[j]], side="left")
+        return cells
 
 
 def _inputs_of(step: Any, ensemble: TreeEnsemble, schema: Schema) -> Callable[[Floats, Schema], Floats]:
