@@ -34,7 +34,7 @@ def test_a_network_learns_what_adam_does_not():
     model, _ = models.train(
         "ann", bits[:300], y[:300], [], profile="quick", seed=0, parameters={"hidden_layer_sizes": [8]}
     )
-    assert models.auc(model, bits[300:], y[300:]) > 0.99
+    assert models.auc(model, bits[300:], y[300:]) > 0.95
 
 
 def test_the_paper_is_tuned_on_a_sample():
