@@ -47,6 +47,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_report)
     parser.add_argument("folder", type=_folder, metavar="DIR", help="the --out folder of the run")
+    parser.add_argument(
+        "splits",
+        type=_folder,
+        nargs="*",
+        metavar="SPLIT",
+        help="folders of runs with other seeds, to see what is chance",
+    )
     parser.add_argument("--out", type=_folder, metavar="DIR", help="folder for the report (default: DIR/report)")
 
 
@@ -97,12 +104,22 @@ def _report(options: argparse.Namespace) -> int:
     from nicecf.benchmark import report
     from nicecf.benchmark.store import Store
 
-    store = Store.open(options.folder)
-    frames = report.RunFrames(
-        store.records(), store.cells(), store.models(), store.datasets(), store.about(), store.growth()
-    )
+    stores = [Store.open(folder) for folder in (options.folder, *options.splits)]
+    main, *splits = [
+        report.RunFrames(
+            store.records(),
+            store.cells(),
+            store.models(),
+            store.datasets(),
+            store.about(),
+            store.growth(),
+            # Runs of an older version have none.
+            store.autoencoders() if hasattr(store, "autoencoders") else None,
+        )
+        for store in stores
+    ]
     out = options.out or options.folder / "report"
-    report.write(frames, out, source=options.folder)
+    report.write(main, out, source=options.folder, splits=splits)
     say(f"The report is in {in_one_line(out)}: report.html, report.md, tables and figures.")
     return DONE
 
