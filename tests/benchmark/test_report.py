@@ -272,9 +272,9 @@ def test_rows_cut_by_time_are_marked_by_the_fact():
 
 def test_the_paper_s_geco_had_its_target_been_class_1():
     run = by_hand()
-    theirs = run.records.replace({"method": {"wit": "paper-geco"}})
+    theirs = run.records.replace({"method": {"wit": "paper-geco"}}).assign(predicted=[0, 1, 1, 1] * 2)
     table = tables_of(replace(run, records=theirs))["geco_class_1"]
-    assert texts(table)["ANN"] == ["100.0", "50.0", "49.4"]  # all found, two of the four rows were class 0
+    assert texts(table)["ANN"] == ["100.0", "25.0", "49.4"]  # all found, one of the four rows was class 0
     assert "geco_class_1" not in tables_of(run)
 
 
@@ -674,6 +674,20 @@ def test_two_runs_of_one_split_are_refused():
 def test_causes_are_of_claims_that_there_are():
     known = {(claim.text, model) for claim in PAPER_CLAIMS for model in claim.models}
     assert set(causes.CAUSES) <= known
+
+
+def test_whether_one_of_two_dominates_is_between_the_two():
+    claim = claim_named("Sparsity-proximity: neither of NICE(spars) and NICE(prox)")
+    one = paper.FINDINGS.models["ann"]
+
+    def findings(**ranks):
+        names = ("nice-spars", "nice-prox", "cbr")
+        rankings = {metric: Ranking(dict(zip(names, of, strict=True)), 0.1, 9) for metric, of in ranks.items()}
+        return Findings(names, {model: replace(one, ranks=rankings) for model in ("ann", "rf")})
+
+    # CBR, better than both by either, is none of their business.
+    assert kinds_of(claim, findings(sparsity=(2, 3, 1), l1_range=(3, 2, 1))) == {"holds"}
+    assert kinds_of(claim, findings(sparsity=(2, 3, 1), l1_range=(2, 2, 1))) == {"does not hold"}
 
 
 def test_what_does_not_hold_has_a_cause_or_says_that_none_is_known(monkeypatch):

@@ -9,7 +9,7 @@ from typing import get_args
 
 from nicecf.benchmark.report import paper
 from nicecf.benchmark.report.causes import cause_of
-from nicecf.benchmark.report.claims import OVER_DATASETS, OVER_ROWS, Claim, Evidence, Kind, Verdict, judge
+from nicecf.benchmark.report.claims import BY_FOUND, OVER_DATASETS, OVER_ROWS, Claim, Evidence, Kind, Verdict, judge
 from nicecf.benchmark.report.names import pretty
 from nicecf.benchmark.report.results import Comparison, Results, model_name
 from nicecf.views.documents.document import NOTHING, Cell, Row, Table, joined, line, number, words
@@ -142,7 +142,9 @@ def look_table(name: str, all_judged: Sequence[Judged]) -> Table:
         for place, one in enumerate(all_judged, start=1)
         for model, verdict in one.verdicts.items()
     ]
-    looks = list(dict.fromkeys(look for _, _, verdict in verdicts for look in verdict.looks))
+    there = dict.fromkeys(look for _, _, verdict in verdicts for look in verdict.looks)
+    first = [look for look in (OVER_ROWS, BY_FOUND, OVER_DATASETS) if look in there]
+    looks = [*first, *(look for look in there if look not in first)]
     said = {True: "yes", False: "no", None: NOTHING}
     rows = [
         words(place, model_name(model), *(said[verdict.looks.get(look)] for look in looks), verdict.kind)
