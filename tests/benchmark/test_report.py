@@ -14,6 +14,7 @@ from scipy.stats import friedmanchisquare, rankdata
 
 pytest.importorskip("matplotlib", reason="the figures of a report are drawn by matplotlib")
 
+from nicecf import cli
 from nicecf.benchmark import report
 from nicecf.benchmark.report import causes, chapters, claim_tables, paper, paper_claims
 from nicecf.benchmark.report.checks import Seen
@@ -22,6 +23,7 @@ from nicecf.benchmark.report.findings import QUALITIES, Findings, NotMeasuredErr
 from nicecf.benchmark.report.names import NICE_VARIANTS, OURS, PAPER_METHODS, pretty
 from nicecf.benchmark.report.results import Results, RunFrames
 from nicecf.benchmark.statistics import friedman
+from nicecf.benchmark.store import Store
 from nicecf.exceptions import ExperimentError, OptionError
 from nicecf.views.documents import render
 from nicecf.views.documents.document import NOTHING, Cell, Folded, Row, Table, Text
@@ -590,7 +592,7 @@ def test_a_claim_that_another_rank_of_what_was_not_found_changes_is_borderline()
     verdict = judge(ahead(), Evidence(yes, no), "ann")
     assert str(verdict) == "borderline (holds over all rows, does not hold by found plus one)"
     assert verdict.looks == {OVER_ROWS: True, BY_FOUND: False}
-    assert causes.cause_of(ahead(), "ann", verdict) == "the ranking rule"
+    assert causes.cause_of(ahead(), "ann", verdict).startswith("the paper's code: it ranks what was not found")
     assert str(judge(ahead(), Evidence(no, yes), "ann")) == (
         "borderline (does not hold over all rows, holds by found plus one)"
     )
@@ -656,6 +658,35 @@ def test_splits_stand_in_tables_and_decide_verdicts():
     assert texts(tables["data_summary"])["monk3"][7:10] == ["0.850", "0.992", "-0.142"]
     assert texts(tables["auc_agreement"])["ANN"][:4] == ["2", "0", "2", "0"]
     assert not [name for name in tables_of(main) if name.startswith("splits_")]
+
+
+def stored(run, folder):
+    """The run as `nicecf benchmark run` leaves it."""
+    store = Store.create(folder)
+    store.tell(**run.about)
+    known = [name for name in store.records().columns if name in run.records]
+    for cell in run.cells.to_dict("records"):
+        key = ["dataset", "model", "method"]
+        is_own = (run.records[key] == [cell[name] for name in key]).all(axis=1)
+        store.write_cell(cell, run.records.loc[is_own, known].astype(object).to_dict("records"))
+    for table, frame in (("models", run.models), ("datasets", run.datasets)):
+        for line in frame.astype(object).to_dict("records"):
+            store.write(table, line)
+    return str(folder)
+
+
+def test_the_command_takes_the_folders_of_further_splits(tmp_path, capsys):
+    main = made_up(("monk3",), ("rf",), ("nice-none", "wit", "cbr"), rows=4)
+    other = made_up(("monk3",), ("rf",), ("nice-none", "wit"), rows=4, seed=1)
+    other = replace(other, about={**other.about, "seed": 1, "rows": 5})
+    folders = [stored(main, tmp_path / "main"), stored(other, tmp_path / "other")]
+    assert cli.main(["benchmark", "report", *folders, "--out", str(tmp_path / "report")]) == 0
+    table = pd.read_csv(tmp_path / "report" / "tables" / "splits_paper_rf.csv", index_col=0)
+    assert list(table.columns) == ["NICE (none)", "WIT"]
+    text = (tmp_path / "report" / "report.md").read_text()
+    assert "Another split, seed 1: 1 datasets, 2 methods, 8 explanations; rows explained for each dataset" in text
+    assert cli.main(["benchmark", "report", folders[0], folders[0]]) == 2
+    assert "two of the runs have the seed 0" in capsys.readouterr().err
 
 
 def test_an_auc_within_three_hundredths_is_near():

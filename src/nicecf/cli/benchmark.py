@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -104,24 +105,25 @@ def _report(options: argparse.Namespace) -> int:
     from nicecf.benchmark import report
     from nicecf.benchmark.store import Store
 
-    stores = [Store.open(folder) for folder in (options.folder, *options.splits)]
-    main, *splits = [
-        report.RunFrames(
-            store.records(),
-            store.cells(),
-            store.models(),
-            store.datasets(),
-            store.about(),
-            store.growth(),
-            # Runs of an older version have none.
-            store.autoencoders() if hasattr(store, "autoencoders") else None,
-        )
-        for store in stores
-    ]
+    main, *splits = [_frames(Store.open(folder)) for folder in (options.folder, *options.splits)]
     out = options.out or options.folder / "report"
     report.write(main, out, source=options.folder, splits=splits)
     say(f"The report is in {in_one_line(out)}: report.html, report.md, tables and figures.")
     return DONE
+
+
+def _frames(store: Any) -> Any:
+    """What a run left behind, for its report."""
+    from nicecf.benchmark.report import RunFrames
+    from nicecf.exceptions import ExperimentError
+
+    autoencoders = None
+    if hasattr(store, "autoencoders"):
+        # Of a run of an older version there is no such table. What is damaged is said by the others.
+        with suppress(ExperimentError):
+            autoencoders = store.autoencoders()
+    frames = (store.records(), store.cells(), store.models(), store.datasets(), store.about(), store.growth())
+    return RunFrames(*frames, autoencoders)
 
 
 def _growth(options: argparse.Namespace) -> int:

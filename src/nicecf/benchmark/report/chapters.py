@@ -192,9 +192,9 @@ def _rules(results: Results, judged: Sequence[Judged]) -> list[Block]:
         return []
     found: list[Block] = [
         Text(
-            "The paper says that a method without a counterfactual has the worst rank. That is the last place, the "
-            "number of methods, in all other tables. Ranking with missing values as the highest, as software does, "
-            f"gives the number found plus one. {claim_tables.flips(judged, BY_FOUND)}"
+            "The paper says that a method without a counterfactual has the worst rank: the last place, which is the "
+            "number of methods, in all other tables here. The authors' code gives all such methods of a row the rank "
+            f"after those that found something. {claim_tables.flips(judged, BY_FOUND)}"
         )
     ]
     tables = tuple(significance.ranking_rules(results.of_paper, model) for model in models)
