@@ -604,7 +604,7 @@ def test_a_claim_of_significance_that_datasets_do_not_confirm_is_borderline():
     verdict = judge(claim, Evidence(yes, yes), "ann")
     assert str(verdict) == "borderline (holds over all rows, does not hold over dataset means)"
     assert verdict.looks[OVER_DATASETS] is False
-    assert causes.cause_of(claim, "ann", verdict).startswith("chance: ")
+    assert causes.cause_of(claim, "ann", verdict).startswith("chance: with each dataset as one observation")
     assert OVER_DATASETS not in judge(ahead(), Evidence(yes, yes), "ann").looks
     far = world(a=1.0, b=4.0)
     assert judge(claim, Evidence(far, far), "ann").kind == "holds"
@@ -621,6 +621,7 @@ def test_a_claim_must_hold_in_every_split():
     assert verdict(no, no, no).kind == "does not hold"
     assert str(verdict(yes, yes, no)) == "borderline (holds over all rows, does not hold in seed 2)"
     assert str(verdict(no, yes, no)) == "borderline (does not hold over all rows, holds in seed 1)"
+    assert causes.cause_of(ahead(), "ann", verdict(no, yes, no)).startswith("chance: with other training and test rows")
     # b is not in the other splits.
     assert judge(ahead(), Evidence(yes, yes, world(a=1.0), {"in seed 1": world(a=1.0)}), "ann").kind == "holds"
 

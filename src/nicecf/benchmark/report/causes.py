@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from nicecf.benchmark.report.claims import BOTH, BY_FOUND, Claim, Verdict
+from nicecf.benchmark.report.claims import BOTH, BY_FOUND, OVER_DATASETS, Claim, Verdict
 
 Source: TypeAlias = Literal["the paper's code", "the paper's text", "the models", "the implementation", "chance"]
 NOT_ESTABLISHED = "cause not established"
@@ -37,7 +37,8 @@ _FAST_BENCHMARKS = Cause(
 _OTHER_RULE = Cause(
     "the paper's code", "it ranks what was not found right after what was; the text says that it has the worst rank."
 )
-_CHANCE = Cause("chance", "rows, datasets and splits do not agree.")
+_FEW_DATASETS = Cause("chance", "with each dataset as one observation, it comes out differently.")
+_SPLITS = Cause("chance", "with other training and test rows it comes out differently.")
 # By the claim's text and the classifier.
 CAUSES: Mapping[tuple[str, str], Cause] = {
     ("NICE(none) has the best time rank", "ann"): _SAME_TIME,
@@ -86,4 +87,6 @@ def cause_of(claim: Claim, model: str, verdict: Verdict) -> str:
     flips = [name for name, holds in others if holds != first[1]]
     if not flips:
         return "the time limit"
-    return str(_OTHER_RULE if flips == [BY_FOUND] else _CHANCE)
+    if set(flips) <= {BY_FOUND, OVER_DATASETS}:
+        return str(_OTHER_RULE if flips == [BY_FOUND] else _FEW_DATASETS)
+    return str(_SPLITS)
