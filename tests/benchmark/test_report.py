@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib", reason="the figures of a report are drawn by m
 
 from nicecf import cli
 from nicecf.benchmark import report
-from nicecf.benchmark.report import causes, chapters, claim_tables, paper, paper_claims
+from nicecf.benchmark.report import causes, chapters, claim_tables, paper, paper_claims, significance_tables
 from nicecf.benchmark.report.checks import Seen
 from nicecf.benchmark.report.claims import BOTH, BY_FOUND, OVER_DATASETS, OVER_ROWS, Claim, Evidence, Verdict, judge
 from nicecf.benchmark.report.findings import QUALITIES, Findings, NotMeasuredError, Ranking
@@ -255,7 +255,22 @@ def test_tests_over_datasets_are_those_of_scipy_on_the_mean_ranks():
 def test_no_pair_is_apart_where_the_test_sees_no_difference():
     ranking = Ranking({"a": 1.0, "b": 9.0}, 1.0, 10, replace(friedman([[1, 2], [2, 1]]), p_value=0.06))
     assert ranking.least_difference == np.inf
-    assert replace(ranking, friedman=replace(ranking.friedman, p_value=0.04)).least_difference == 1.0
+    told = replace(ranking, friedman=replace(ranking.friedman, p_value=0.04))
+    assert told.least_difference == 1.0
+    comparison = Results.of(by_hand()).of_paper
+
+    def pair(by_rows, by_datasets):
+        of = [
+            replace(one, averages=dict(zip(comparison.methods, (1.0, 9.0), strict=True)))
+            for one in (by_rows, by_datasets)
+        ]
+        one = replace(comparison.findings.models["ann"], ranks={"sparsity": of[0]}, dataset_ranks={"sparsity": of[1]})
+        findings = replace(comparison.findings, models={"ann": one})
+        return texts(significance_tables.pairs(replace(comparison, findings=findings), "ann"))["NICE (none) and WIT"]
+
+    assert pair(told, told) == ["rows and datasets"]
+    assert pair(told, ranking) == ["rows only"]
+    assert pair(ranking, ranking) == ["neither"]
 
 
 def test_rows_cut_by_time_are_marked_by_the_fact():
@@ -622,6 +637,8 @@ def test_a_claim_must_hold_in_every_split():
     assert str(verdict(yes, yes, no)) == "borderline (holds over all rows, does not hold in seed 2)"
     assert str(verdict(no, yes, no)) == "borderline (does not hold over all rows, holds in seed 1)"
     assert causes.cause_of(ahead(), "ann", verdict(no, yes, no)).startswith("chance: with other training and test rows")
+    # Among the methods of all splits it does not hold in the main split, either.
+    assert judge(ahead(), Evidence(yes, yes, of_shared=no, splits={"in seed 1": yes}), "ann").kind == "borderline"
     # b is not in the other splits.
     assert judge(ahead(), Evidence(yes, yes, world(a=1.0), {"in seed 1": world(a=1.0)}), "ann").kind == "holds"
 
