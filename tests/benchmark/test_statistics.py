@@ -15,8 +15,11 @@ from nicecf.benchmark.statistics import (
     critical_difference,
     efficient,
     friedman,
+    means_by_group,
+    mid_ranks,
     not_worse_than_best,
     observations,
+    pairs_apart,
     rank_correlations,
     ranks,
 )
@@ -182,9 +185,36 @@ class TestRanks:
         if not np.isnan(values).any():
             assert np.array_equal(ranks(ranks(values)), ranks(values))
 
+    def test_what_was_not_found_has_the_last_place_or_the_one_after_those_found(self):
+        values = [[3, nan, 1, nan], [nan, nan, nan, nan], [2, 2, nan, 1]]
+        assert ranks(values).tolist() == [[2, 4, 1, 4], [4, 4, 4, 4], [2, 2, 4, 1]]
+        assert ranks(values, "found plus one").tolist() == [[2, 3, 1, 3], [1, 1, 1, 1], [2, 2, 4, 1]]
+
+    @given(tables())
+    def test_by_found_plus_one_equal_those_of_pandas_with_the_missing_at_the_bottom(self, values):
+        # pandas ranks what is infinite as high as what is missing; here there is nothing infinite.
+        values = np.where(np.isinf(values), 3.0, values)
+        theirs = pd.DataFrame(values).rank(axis=1, method="min", na_option="bottom")
+        assert np.array_equal(ranks(values, "found plus one"), theirs.to_numpy().reshape(values.shape))
+
     def test_of_a_flat_array_are_an_error(self):
         with pytest.raises(SchemaError, match=r"values must be a table \(observations x methods\), got .* \(3,\)"):
             ranks([1, 2, 3])
+
+
+class TestDatasets:
+    def test_means_are_those_of_each_group_in_sorted_order(self):
+        means = means_by_group([[1, 3], [2, 1], [3, 2], [1, 2]], ["b", "a", "b", "b"])
+        assert means == pytest.approx(np.array([[2, 1], [5 / 3, 7 / 3]]))
+
+    @given(tables(least=1))
+    def test_mid_ranks_equal_those_of_scipy(self, values):
+        as_worst = np.where(np.isnan(values), 1e9, np.where(np.isinf(values), 1e8, values))
+        assert np.array_equal(mid_ranks(values), rankdata(as_worst, axis=1))
+
+    def test_pairs_are_apart_where_they_differ_by_more(self):
+        assert pairs_apart([1.0, 1.5, 1.6], 0.5).tolist() == [[False, False, True], [False] * 3, [True, False, False]]
+        assert not pairs_apart([1.0, 9.0], nan).any()
 
 
 class TestFriedman:
@@ -439,6 +469,6 @@ class TestLibraries:
 
 
 def test_every_metric_of_the_records_has_a_label():
-    measured = {"sparsity", "l1_range", "l1_std", "l2_range", "l2_std", "ae_error", "im1", "im2", "nn5"}
+    measured = {"sparsity", "l1_range", "l1_std", "l2_range", "l2_std", "ae_error", "im1", "im2", "im2_code", "nn5"}
     assert set(METRICS) == measured | {"valid_for_other", "seconds", "seconds_alone"}
     assert METRICS["l1_range"].paper == "L1(norm.)"

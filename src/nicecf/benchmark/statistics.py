@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,10 @@ from nicecf.exceptions import OptionError, SchemaError, listed
 from nicecf.support.types import Bools, Floats, Ints
 
 _OBSERVATION = ["dataset", "model", "row"]
+
+# The rank of a method that found nothing: the last place there is, which is the number of methods, or the place after
+# the methods that found something.
+Missing: TypeAlias = Literal["last place", "found plus one"]
 
 
 @dataclass(frozen=True)
@@ -64,17 +69,47 @@ def observations(records: pd.DataFrame, metric: str, methods: Sequence[str]) -> 
     return values[is_kept], index[is_kept]
 
 
-def ranks(values: npt.ArrayLike) -> Floats:
+def ranks(values: npt.ArrayLike, missing: Missing = "last place") -> Floats:
     """The rank of each method within its observation: 1 is the lowest value, ties share the lowest of their ranks.
 
-    Not found (NaN) has the worst rank there is, the number of methods, as in the paper; so has every method of an
-    observation in which none found anything. Equal means equal: what measures must round what is noise.
+    Not found (NaN) has the worst rank there is, the number of methods, as the paper says; so has every method of an
+    observation in which none found anything. With "found plus one" it has the rank after those that were found, which
+    is what ranking with not found as the highest value gives. Equal means equal: what measures must round what is
+    noise.
 
     >>> ranks([[2.0, 1.0, 1.0], [5.0, np.nan, np.nan]]).tolist()
     [[3.0, 1.0, 1.0], [1.0, 3.0, 3.0]]
+    >>> ranks([[5.0, np.nan, np.nan]], "found plus one").tolist()
+    [[1.0, 2.0, 2.0]]
     """
     values = _matrix(values)
-    return np.where(np.isnan(values), values.shape[1], 1 + _n_lower(values)).astype(np.float64)
+    n_found = (~np.isnan(values)).sum(axis=1)[:, None]
+    worst = values.shape[1] if missing == "last place" else n_found + 1
+    return np.where(np.isnan(values), worst, 1 + _n_lower(values)).astype(np.float64)
+
+
+def means_by_group(ranked: npt.ArrayLike, groups: npt.ArrayLike) -> Floats:
+    """The mean rank of each method within each group of observations; one line per group, in sorted order.
+
+    Rows of one dataset share a model and training rows, so they are not independent; the means of datasets are.
+
+    >>> means_by_group([[1, 2], [2, 1], [1, 2]], ["a", "a", "b"]).tolist()
+    [[1.5, 1.5], [1.0, 2.0]]
+    """
+    return pd.DataFrame(_matrix(ranked)).groupby(np.asarray(groups)).mean().to_numpy(dtype=np.float64)
+
+
+def mid_ranks(values: npt.ArrayLike) -> Floats:
+    """Ranks of which tied values share the mean; NaN is higher than all values, and ties with NaN.
+
+    >>> mid_ranks([[2.0, 1.0, 1.0], [5.0, np.nan, np.nan]]).tolist()
+    [[3.0, 1.5, 1.5], [1.0, 2.5, 2.5]]
+    """
+    values = _matrix(values)
+    n_higher = _n_lower(-values)
+    n_found = (~np.isnan(values)).sum(axis=1)[:, None]
+    k = values.shape[1]
+    return np.where(np.isnan(values), (n_found + 1 + k) / 2, (1 + _n_lower(values) + n_found - n_higher) / 2)
 
 
 def friedman(values: npt.ArrayLike) -> Friedman:
@@ -92,7 +127,7 @@ def friedman(values: npt.ArrayLike) -> Friedman:
     n, k = values.shape
     if n == 0 or k < 2:
         return Friedman(np.nan, np.nan, n, k)
-    from_middle = _mid_ranks(values) - (k + 1) / 2
+    from_middle = mid_ranks(values) - (k + 1) / 2
     between, total = (from_middle.sum(axis=0) ** 2).sum(), (from_middle**2).sum()
     # The usual formula with its correction for ties, rearranged: deviations instead of sums of squares of which large
     # parts cancel out, and nothing to divide by exactly where all tie.
@@ -130,6 +165,16 @@ def not_worse_than_best(average_ranks: npt.ArrayLike, cd: float) -> Bools:
         return np.zeros(averages.shape, dtype=bool)
     behind = averages - np.nanmin(averages)
     return (behind == 0) | (behind <= cd)
+
+
+def pairs_apart(average_ranks: npt.ArrayLike, cd: float) -> Bools:
+    """Which methods differ from which: [i, j] where their average ranks are further apart than ``cd``.
+
+    >>> pairs_apart([1.0, 1.5, 3.0], 1.0).tolist()
+    [[False, False, True], [False, False, True], [True, True, False]]
+    """
+    averages = np.asarray(average_ranks, dtype=np.float64)
+    return np.asarray(np.abs(averages[:, None] - averages[None, :]) > cd)
 
 
 def cliques(average_ranks: npt.ArrayLike, cd: float) -> list[tuple[int, ...]]:
@@ -205,11 +250,3 @@ def _n_lower(values: Floats) -> Ints:
     return np.column_stack(
         [np.empty((len(values), 0), dtype=np.intp), *((values < column[:, None]).sum(axis=1) for column in values.T)]
     )
-
-
-def _mid_ranks(values: Floats) -> Floats:
-    """Ranks of which tied values share the mean; NaN is higher than all values, and ties with NaN."""
-    n_higher = _n_lower(-values)
-    n_found = (~np.isnan(values)).sum(axis=1)[:, None]
-    k = values.shape[1]
-    return np.where(np.isnan(values), (n_found + 1 + k) / 2, (1 + _n_lower(values) + n_found - n_higher) / 2)

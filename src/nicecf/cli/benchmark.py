@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_report)
     parser.add_argument("folder", type=_folder, metavar="DIR", help="the --out folder of the run")
+    parser.add_argument(
+        "splits",
+        type=_folder,
+        nargs="*",
+        metavar="SPLIT",
+        help="folders of runs with other seeds, to see what is chance",
+    )
     parser.add_argument("--out", type=_folder, metavar="DIR", help="folder for the report (default: DIR/report)")
 
 
@@ -100,14 +108,25 @@ def _run(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     from nicecf.benchmark import archive, report
 
-    store = archive.opened(options.folder)
-    frames = report.RunFrames(
-        store.records(), store.cells(), store.models(), store.datasets(), store.about(), store.growth()
-    )
+    main, *splits = [_frames(archive.opened(folder)) for folder in (options.folder, *options.splits)]
     out = options.out or options.folder / "report"
-    report.write(frames, out, source=options.folder)
+    report.write(main, out, source=options.folder, splits=splits)
     say(f"The report is in {in_one_line(out)}: report.html, report.md, tables and figures.")
     return DONE
+
+
+def _frames(store: Any) -> Any:
+    """What a run left behind, for its report."""
+    from nicecf.benchmark.report import RunFrames
+    from nicecf.exceptions import ExperimentError
+
+    autoencoders = None
+    if hasattr(store, "autoencoders"):
+        # Of a run of an older version there is no such table. What is damaged is said by the others.
+        with suppress(ExperimentError):
+            autoencoders = store.autoencoders()
+    frames = (store.records(), store.cells(), store.models(), store.datasets(), store.about(), store.growth())
+    return RunFrames(*frames, autoencoders)
 
 
 def _growth(options: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from nicecf.benchmark.report import figures
@@ -17,14 +18,17 @@ from nicecf.views.documents.document import Document
 __all__ = ["RunFrames", "write"]
 
 
-def write(run: RunFrames, out: str | Path, *, source: object = "this run") -> list[Path]:
+def write(
+    run: RunFrames, out: str | Path, *, source: object = "this run", splits: Sequence[RunFrames] = ()
+) -> list[Path]:
     """Write the report of a run into a folder, made if it is not there, and give the paths of its files.
 
-    report.md, report.html (a page by itself), tables/*.csv and *.tex, figures/*.png and *.svg. The same run gives the
-    same bytes. Files of an earlier report are replaced only once all of the new ones are there. OptionError where
-    nothing was done in the run, ExperimentError where the folder cannot be written to.
+    ``splits``: runs of the same experiment with other seeds, by which claims are judged, too. Written are report.md,
+    report.html (a page by itself), tables/*.csv and *.tex, figures/*.png and *.svg. The same run gives the same bytes.
+    Files of an earlier report are replaced only once all of the new ones are there. OptionError where nothing was done
+    in a run, or where two have the same seed, ExperimentError where the folder cannot be written to.
     """
-    document = compose(Results.of(run, source=source))
+    document = compose(Results.of(run, source=source, splits=splits))
     out = Path(out)
     try:
         out.mkdir(parents=True, exist_ok=True)

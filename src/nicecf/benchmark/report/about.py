@@ -39,7 +39,8 @@ _TIMES = (
 def blocks(results: Results) -> list[Block]:
     """The section on the run itself."""
     found: list[Block] = [Text("The results are those of:")]
-    found.append(Code("\n".join(_commands(results.about)) or "(the command was not kept)"))
+    commands = [command for split in results.all_splits for command in _commands(split.about)]
+    found.append(Code("\n".join(commands) or "(the command was not kept)"))
     found.append(Listing(tuple(_settings(results))))
     found.append(Text("Reduced, or different from the paper:"))
     found.append(Listing(tuple(_reductions(results))))
@@ -66,7 +67,20 @@ def _settings(results: Results) -> list[str]:
         f"{len(results.dataset_names)} datasets, {len(results.model_names)} classifiers, {len(results.method_names)} "
         f"methods: {n_records:,} explanations"
     )
-    return points
+    return points + [_split(one, results) for one in results.splits]
+
+
+def _split(other: Results, main: Results) -> str:
+    """Another split in a sentence, with what else than the seed is different in it."""
+    differs = [
+        f"{_LABELS[key].lower()} {_in_words(other.about.get(key))}"
+        for key in ("profile", "rows", "alone", "time_limit")
+        if other.about.get(key) != main.about.get(key)
+    ]
+    return (
+        f"Another split, {other.seed}: {len(other.dataset_names)} datasets, {len(other.method_names)} methods, "
+        f"{len(other.records):,} explanations{''.join(f'; {one}' for one in differs)}"
+    )
 
 
 def _in_words(value: Any) -> str:
@@ -149,10 +163,8 @@ def _outcomes_of(results: Results) -> tuple[str, ...]:
 
 
 def _is_cut(records: pd.DataFrame) -> pd.Series:
-    """Which rows have less than a whole search would have found."""
-    if "note" not in records:
-        return pd.Series(False, index=records.index)
-    return records["note"].notna() & (records["status"] == "found")
+    """Which rows were found by a search that was stopped before its end; of an older run nothing is known."""
+    return (records["cut"] == 1) & (records["status"] == "found")
 
 
 def failures(results: Results) -> Table | None:

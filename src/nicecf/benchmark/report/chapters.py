@@ -2,88 +2,71 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
-from nicecf.benchmark.report import about, paper, pictures
+from nicecf.benchmark.report import about, claim_tables, paper, pictures, split_tables
 from nicecf.benchmark.report import comparison_tables as comparisons
+from nicecf.benchmark.report import significance_tables as significance
 from nicecf.benchmark.report import tables as plain
-from nicecf.benchmark.report.claims import Claim, Kind, Verdict, judge
+from nicecf.benchmark.report.claim_tables import Judged
+from nicecf.benchmark.report.claims import BY_FOUND, HOW_JUDGED, OVER_DATASETS, VERDICTS_IN_WORDS
 from nicecf.benchmark.report.findings import PLAUSIBILITIES, PROXIMITIES
 from nicecf.benchmark.report.names import pretty
 from nicecf.benchmark.report.paper_claims import OWN_CLAIMS, PAPER_CLAIMS
 from nicecf.benchmark.report.results import Comparison, Results, model_name
-from nicecf.views.documents.document import (
-    Block,
-    Cell,
-    Document,
-    Folded,
-    Listing,
-    Row,
-    Section,
-    Table,
-    Text,
-    joined,
-    words,
-)
+from nicecf.views.documents.document import Block, Document, Folded, Listing, Section, Table, Text, joined
 
-_PLURALS: dict[Kind, str] = {
-    "holds": "hold here",
-    "holds in part": "hold in part",
-    "does not hold here": "do not hold here",
-    "cannot be said": "cannot be judged",
-}
-_IN_THE_PAPER: dict[Kind, str] = {
-    "holds": "yes",
-    "holds in part": "in part",
-    "does not hold here": "no",
-    "cannot be said": "not printed",
-}
-_BROKEN: tuple[Kind, ...] = ("holds in part", "does not hold here")
 _COMPLEXITY_DATASETS = ("adult", "clean2")
 
 
 def compose(results: Results) -> Document:
-    """The document: what was run, the paper's tables with its own figures beside, figures, claims, every dataset."""
+    """The document: verdicts, what was run, the paper's tables with its own figures beside, and what goes beyond it."""
+    judged = claim_tables.of_paper(results, PAPER_CLAIMS)
     sections = [
-        Section("In short", tuple(_summary(results))),
+        Section("In short", tuple(_summary(results, judged))),
         Section("What was run", tuple(about.blocks(results))),
-        Section("Data", (plain.data_summary(results),)),
+        Section("Data", tuple(_data(results))),
         Section("Main results", tuple(_main(results))),
         Section("Other metrics", tuple(_metrics(results))),
         Section("Rank correlations", tuple(_correlations(results))),
         Section("Trade-offs", tuple(_trade_offs(results))),
         Section("Time", tuple(_time(results))),
-        Section("The claims of the paper", tuple(_claims(results))),
+        Section("Ranks of what was not found", tuple(_rules(results, judged))),
+        Section("Rows and datasets as observations", tuple(_tests(results, judged))),
+        Section("Splits", tuple(_splits(results))),
+        Section("The claims of the paper", tuple(_claims(results, judged))),
         Section("Beyond the paper", tuple(_beyond(results))),
         Section("Appendix: every dataset", tuple(_appendix(results))),
     ]
-    return Document("NICE and its benchmarks: the paper's experiment, run again", tuple(sections))
+    kept = [section for section in sections if section.blocks]
+    return Document("NICE and its benchmarks: the paper's experiment, run again", tuple(kept))
 
 
-def _summary(results: Results) -> list[Block]:
-    verdicts = [judge(claim, results.of_paper.findings, partly=results.partly) for claim in PAPER_CLAIMS]
-    counts = Counter(verdict.kind for verdict in verdicts)
-    said = joined([f"{counts[kind]} {plural}" for kind, plural in _PLURALS.items() if counts[kind]])
+def _summary(results: Results, judged: Sequence[Judged]) -> list[Block]:
+    splits = "" if not results.splits else f" The fast methods were run on {_counted(results.splits, 'further split')}."
     found: list[Block] = [
         Text(
             f'The experiment of {paper.AUTHORS}, "{paper.TITLE}", run again: {len(results.records):,} explanations by '
             f"{_counted(results.method_names, 'method')}, for {_counted(results.model_names, 'classifier')} on "
-            f"{_counted(results.dataset_names, 'dataset')}. Beside the figures stand those that the paper prints."
+            f"{_counted(results.dataset_names, 'dataset')}.{splits} Beside the figures stand those that the paper "
+            "prints."
         ),
-        Text(f"Of {len(PAPER_CLAIMS)} claims of the paper, {said}."),
+        claim_tables.counts(judged),
     ]
-    broken = [
-        f"{claim.text}: {verdict}."
-        for claim, verdict in zip(PAPER_CLAIMS, verdicts, strict=True)
-        if verdict.kind in _BROKEN
-    ]
-    if broken:
-        found += [Text("Those that do not hold, or hold in part:"), Listing(tuple(broken))]
+    if points := claim_tables.failures(judged):
+        found += [
+            Text("Those that do not hold (what is borderline is in the table of claims):"),
+            Listing(tuple(points)),
+        ]
     return found
 
 
-def _counted(names: Sequence[str], noun: str) -> str:
+def _data(results: Results) -> list[Block]:
+    tables = (plain.auc_agreement(results), plain.data_summary(results), plain.autoencoders(results))
+    return [table for table in tables if table is not None]
+
+
+def _counted(names: Sequence[object], noun: str) -> str:
     return f"{len(names)} {noun}" + ("" if len(names) == 1 else "s")
 
 
@@ -95,9 +78,20 @@ def _main(results: Results) -> list[Block]:
             "plausibility the error of an autoencoder."
         )
     ]
-    for comparison in _comparisons(results):
+    for comparison in _of_paper(results):
         found += [Text(_introduced(comparison, results)), *_of_models(comparison, results, is_main=True)]
+    if (table := comparisons.geco_of_one_class(results)) is not None:
+        found.append(table)
     return found
+
+
+def _of_paper(results: Results) -> list[Comparison]:
+    """The paper's methods, everywhere and on the part with the most of them."""
+    return [one for one in _comparisons(results) if one in (results.of_paper, results.of_more_of_paper)]
+
+
+def _beyond_paper(results: Results) -> list[Comparison]:
+    return [one for one in _comparisons(results) if one not in (results.of_paper, results.of_more_of_paper)]
 
 
 def _comparisons(results: Results) -> list[Comparison]:
@@ -138,7 +132,7 @@ def _of_models(comparison: Comparison, results: Results, *, is_main: bool) -> li
 
 def _metrics(results: Results) -> list[Block]:
     found: list[Block] = []
-    for comparison in _comparisons(results):
+    for comparison in _of_paper(results):
         found += [Text(_introduced(comparison, results)), *_of_models(comparison, results, is_main=False)]
     return found + [plain.plain_means(results, model) for model in results.of_all.findings.models]
 
@@ -146,7 +140,8 @@ def _metrics(results: Results) -> list[Block]:
 def _correlations(results: Results) -> list[Block]:
     if not results.of_paper.findings.models:
         return [Text("No two methods of the paper were given the same rows.")]
-    proximity, plausibility = ("sparsity", *PROXIMITIES), PLAUSIBILITIES
+    has_both = any("im2_code" in one.ranks for one in results.of_paper.findings.models.values())
+    proximity, plausibility = ("sparsity", *PROXIMITIES), (*PLAUSIBILITIES, *(("im2",) if has_both else ()))
     return [
         comparisons.correlations(
             results, proximity, "correlations_proximity", "Ranks by sparsity and proximity metrics"
@@ -162,19 +157,14 @@ def _trade_offs(results: Results) -> list[Block]:
             "dominates: the efficient frontier."
         )
     ]
-    for comparison in _drawn(results):
+    for comparison in _of_paper(results):
         found += [Text(_introduced(comparison, results)), *pictures.trade_offs(comparison)]
-    if results.of_all.findings.models:
-        found.append(Text("Methods joined by a bar do not differ significantly:"))
-        found += pictures.critical_differences(results.of_all)
+    if results.of_paper.findings.models:
+        found += [Text(_BARS), *pictures.critical_differences(results.of_paper)]
     return found
 
 
-def _drawn(results: Results) -> list[Comparison]:
-    """Pictures of a part of the run are worth their room only where it has more of the paper's methods."""
-    return [one for one in _comparisons(results) if one not in results.of_some]
-
-
+_BARS = "Methods joined by a bar do not differ significantly (over rows):"
 _GROWTH = (
     "How long a row takes, explained alone, as the table grows. clean2 grows by features, with models trained anew; "
     "adult and covertype by training rows, with models that stay the same (trained on 10,000 rows), so that what grows "
@@ -196,61 +186,105 @@ def _time(results: Results) -> list[Block]:
     return found
 
 
-def _claims(results: Results) -> list[Block]:
-    compared = [one for one in (results.of_paper, results.of_more_of_paper) if one is not None]
+def _rules(results: Results, judged: Sequence[Judged]) -> list[Block]:
+    models = results.of_paper.findings.models
+    if not models:
+        return []
     found: list[Block] = [
+        Text(
+            "The paper says that a method without a counterfactual has the worst rank: the last place, which is the "
+            "number of methods, in all other tables here. The authors' code gives all such methods of a row the rank "
+            f"after those that found something. {claim_tables.flips(judged, BY_FOUND)}"
+        )
+    ]
+    tables = tuple(significance.ranking_rules(results.of_paper, model) for model in models)
+    return [*found, Folded("Average ranks by both rules", tables)]
+
+
+def _tests(results: Results, judged: Sequence[Judged]) -> list[Block]:
+    models = results.of_paper.findings.models
+    if not models:
+        return []
+    found: list[Block] = [
+        Text(
+            "The paper tests over all rows. Rows of one dataset share a model and training rows and are not "
+            "independent, so that its critical difference is too small; over the datasets it is not. "
+            f"{claim_tables.survivors(judged)} {claim_tables.flips(judged, OVER_DATASETS)}"
+        )
+    ]
+    found += [significance.friedman_tests(results.of_paper, model) for model in models]
+    details = [
+        make(results.of_paper, model) for model in models for make in (significance.dataset_ranks, significance.pairs)
+    ]
+    return [*found, Folded("Average ranks over datasets, and every pair", tuple(details))]
+
+
+def _splits(results: Results) -> list[Block]:
+    if not results.splits:
+        return []
+    groups = {
+        "paper": results.in_all_splits(results.of_paper.methods),
+        "all": results.in_all_splits(results.everywhere),
+    }
+    if groups["all"] == groups["paper"]:
+        del groups["all"]
+    shown: list[Table] = []
+    folded: list[Table] = []
+    for name, methods in groups.items():
+        for model in results.model_names:
+            if (tables := split_tables.rank_tables(results, name, methods, model)) is not None:
+                # Of the methods beyond the paper the main figures are enough.
+                (shown if name == "paper" else folded).append(tables[0])
+                folded += tables[1:] if name == "paper" else ()
+    if not shown and not folded:
+        return [Text("No two methods are in all splits.")]
+    text = (
+        "The same datasets with other seeds: other training and test rows, other models. The slow methods are in the "
+        "main split alone, so ranks are among those that are in all of them. The range, not a confidence interval: of "
+        "so few splits the latter would say little."
+    )
+    return [Text(text), *shown, Folded("Other metrics, and all methods", tuple(folded))]
+
+
+def _claims(results: Results, judged: Sequence[Judged]) -> list[Block]:
+    title = "What the paper says, and what is seen here"
+    note = f"Here: {_observations(results.of_paper)}"
+    return [
         Text(
             "Each claim is checked by the same function on the figures that the paper prints and on those of this run. "
             "Significant means further apart than the critical difference (CD) of the comparison; it is large where "
             "few rows were run, and a claim of significance can fail by that alone."
         ),
-        _verdicts("claims", "What the paper says, and what is seen here", PAPER_CLAIMS, results, compared),
+        Text(VERDICTS_IN_WORDS),
+        Listing(HOW_JUDGED),
+        claim_tables.verdict_table("claims", title, judged, is_printed=True, note=note),
+        Folded("How each verdict was reached", (claim_tables.look_table("claim_looks", judged),)),
         Text("Where the paper contradicts itself, and what that means here:"),
         Listing(paper.CONTRADICTIONS),
     ]
-    return found
 
 
 def _beyond(results: Results) -> list[Block]:
+    judged = claim_tables.judged(OWN_CLAIMS, claim_tables.evidence_of(results, results.of_all))
     title = "What is said of the searches beyond the paper, and what is seen here"
-    found: list[Block] = [_verdicts("own_claims", title, OWN_CLAIMS, results, [results.of_all], is_printed=False)]
+    found: list[Block] = [
+        claim_tables.verdict_table(
+            "own_claims", title, judged, is_printed=False, note=f"Here: {_observations(results.of_all)}"
+        ),
+        Folded("How each verdict was reached", (claim_tables.look_table("own_claim_looks", judged),)),
+    ]
+    for comparison in _beyond_paper(results):
+        found += [Text(_introduced(comparison, results)), *_of_models(comparison, results, is_main=True)]
+        details = tuple(_of_models(comparison, results, is_main=False))
+        if comparison is results.of_all:
+            details += tuple(significance.friedman_tests(comparison, model) for model in comparison.findings.models)
+        found.append(Folded("Other metrics of these", details))
+        if comparison is results.of_all:
+            found += [*pictures.trade_offs(comparison), Text(_BARS), *pictures.critical_differences(comparison)]
     for model in results.of_all.findings.models:
         if (table := comparisons.head_to_heads(results, model)) is not None:
             found.append(table)
     return found
-
-
-def _verdicts(
-    name: str,
-    title: str,
-    claims: Sequence[Claim],
-    results: Results,
-    compared: Sequence[Comparison],
-    *,
-    is_printed: bool = True,
-) -> Table:
-    """A line for each claim, with a verdict for each of the comparisons; the figures are of the first that has any."""
-    rows = []
-    for place, claim in enumerate(claims, start=1):
-        verdicts = [judge(claim, one.findings, partly=results.partly) for one in compared]
-        printed = [claim.where, _printed(judge(claim, paper.FINDINGS))] if is_printed else []
-        seen = next((verdict.figures for verdict in verdicts if verdict.figures), "")
-        first, last = words(place, claim.text, *printed), words(seen)
-        rows.append(Row((*first.cells, *map(_verdict_cell, verdicts), *last.cells)))
-    heads = [f"With {joined([pretty(one) for one in other.extra])}" for other in compared[1:]]
-    head = ["#", "Claim", *(["Where", "By the paper's tables"] if is_printed else []), "Here", *heads, "What is seen"]
-    note = " ".join(f"{what}: {_observations(one)}" for what, one in zip(["Here", *heads], compared, strict=True))
-    return Table(name, title, tuple(head), tuple(rows), note, is_text=True)
-
-
-def _verdict_cell(verdict: Verdict) -> Cell:
-    """Bold where the eye should stop."""
-    return Cell(str(verdict), is_bold=verdict.kind in _BROKEN)
-
-
-def _printed(verdict: Verdict) -> str:
-    word = _IN_THE_PAPER[verdict.kind]
-    return f"{word} ({verdict.remark})" if verdict.kind == "holds in part" else word
 
 
 def _observations(comparison: Comparison) -> str:

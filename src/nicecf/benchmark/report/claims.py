@@ -1,20 +1,39 @@
-"""Claims as values: what is said, where, and a check that reads it off the findings of a run, or of the paper."""
+"""Claims as values: what is said, where, and a check; and what it comes to for a classifier, by all the evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from nicecf.benchmark.report.checks import Check, Seen
 from nicecf.benchmark.report.findings import Findings, NotMeasuredError
 from nicecf.benchmark.report.names import PAPER_METHODS, pretty
-from nicecf.benchmark.report.results import model_name
 from nicecf.views.documents.document import joined
 
-Kind: TypeAlias = Literal["holds", "holds in part", "does not hold here", "cannot be said"]
+Kind: TypeAlias = Literal["holds", "borderline", "does not hold", "not run"]
 # The place of a model's name for a claim that is about both of them at once.
 BOTH = "ANN and RF"
+
+OVER_ROWS, BY_FOUND, OVER_DATASETS = "over all rows", "by found plus one", "over dataset means"
+# What the words mean, for the reader of a report. `judge` is this in code.
+HOW_JUDGED: tuple[str, ...] = (
+    f"{OVER_ROWS}: as in the paper, ranks of all rows, the last place for what was not found, and the critical "
+    "difference of that many rows.",
+    f"{BY_FOUND}: the same, but what was not found has the rank after those that were found.",
+    "in every other split: other training and test rows, among the methods that are in all splits. For a claim about "
+    "all methods this is left out where these methods alone would change the verdict in the main split, too: then the "
+    "others decide.",
+)
+BESIDE_THE_VERDICT = (
+    f"For claims of significance it is said beside the verdict what comes of them {OVER_DATASETS}: each dataset is one "
+    "observation, with the critical difference of that many datasets. Rows of one dataset are not independent of each "
+    "other, so this is the stricter test; the paper's claims are made over rows."
+)
+VERDICTS_IN_WORDS = (
+    "A claim holds for a classifier if it does in each of these ways, does not hold if it does in none, and is "
+    "borderline if it does in some, or if a time limit leaves it open:"
+)
 
 
 @dataclass(frozen=True)
@@ -22,6 +41,7 @@ class Claim:
     """Something that the findings of a comparison confirm or not.
 
     ``needs``: the methods without which nothing can be said. ``against_all``: it is about every other method, too.
+    ``is_of_significance``: it says that methods differ significantly, or that they do not.
     """
 
     text: str
@@ -30,46 +50,103 @@ class Claim:
     needs: tuple[str, ...] = ()
     models: tuple[str, ...] = ("ann", "rf")
     against_all: bool = False
+    is_of_significance: bool = False
+
+    @property
+    def is_about_all(self) -> bool:
+        """Whether methods that are not there could change it."""
+        return self.against_all or not self.needs
+
+    def model_for(self, model: str) -> str | None:
+        """What to check the claim for where one asks for a classifier; None where it is not about that one."""
+        if BOTH in self.models:
+            return BOTH
+        return model if model in self.models else None
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What claims are judged by: ``findings`` first of all; without the others, by these alone.
+
+    ``by_found``: where what is not found has the rank after those found. ``splits``: other splits by name, and
+    ``of_shared``, the main one, among the methods that are in all of them. ``partly``: methods that were run, but not
+    on everything that the findings are about. ``part``: what the findings are about, if that is not the whole run.
+    """
+
+    findings: Findings
+    by_found: Findings | None = None
+    of_shared: Findings | None = None
+    splits: Mapping[str, Findings] = field(default_factory=dict)
+    partly: Collection[str] = ()
+    part: str = ""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a claim comes to: in a word, with a remark on what it rests on, and the figures."""
+    """What a claim comes to for a classifier: in a word, why, the figures, and what each way of looking says."""
 
     kind: Kind
     remark: str = ""
     figures: str = ""
+    looks: Mapping[str, bool] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """``holds (for ANN; RF was not run)``."""
+        """``not run (GeCo (of the paper) was not run)``."""
         return f"{self.kind} ({self.remark})" if self.remark else self.kind
 
 
-def judge(claim: Claim, findings: Findings, *, partly: Collection[str] = ()) -> Verdict:
-    """Check a claim for each classifier that it is about, and say what that comes to.
+def judge(claim: Claim, evidence: Evidence, model: str) -> Verdict:
+    """What the claim comes to for a classifier (or for `BOTH`); see `HOW_JUDGED`."""
+    try:
+        seen = _checked(claim, evidence.findings, model, evidence.partly)
+    except NotMeasuredError as error:
+        return Verdict("not run", str(error))
+    looks = {OVER_ROWS: seen.holds} | _other_looks(claim, evidence, model, seen.holds)
+    remarks = []
+    against = [name for name, holds in looks.items() if holds != seen.holds and name != OVER_DATASETS]
+    if against:
+        remarks.append(f"{_said(seen.holds)} {OVER_ROWS}, {_said(not seen.holds)} {joined(against)}")
+    if seen.doubt:
+        remarks.append(seen.doubt)
+    kind: Kind = "borderline" if remarks else _said(seen.holds)
+    if looks.get(OVER_DATASETS, seen.holds) != seen.holds:
+        remarks.append(f"{_said(not seen.holds)} {OVER_DATASETS}")
+    absent = [method for method in PAPER_METHODS if method not in evidence.findings.methods]
+    if kind == "holds" and claim.against_all and absent:
+        remarks.append(f"among {len(evidence.findings.methods)} methods; {_not_run(absent, evidence.partly)}")
+    if evidence.part:
+        remarks.append(evidence.part)
+    return Verdict(kind, "; ".join(remarks), seen.figures, looks)
 
-    ``partly``: methods that were run, but not on everything that the findings are about.
-    """
-    seen: dict[str, Seen] = {}
-    reasons: dict[str, str] = {}
-    for model in claim.models:
+
+def _said(holds: bool) -> Literal["holds", "does not hold"]:
+    return "holds" if holds else "does not hold"
+
+
+def _other_looks(claim: Claim, evidence: Evidence, model: str, holds: bool) -> dict[str, bool]:
+    others: dict[str, Findings] = {}
+    if evidence.by_found is not None:
+        others[BY_FOUND] = evidence.by_found
+        if claim.is_of_significance:
+            others[OVER_DATASETS] = evidence.findings.over_datasets()
+    found = _looked(claim, others, model)
+    if evidence.of_shared is None or not set(claim.needs) <= set(evidence.of_shared.methods):
+        return found
+    here = _looked(claim, {"in this split, among the methods of all splits": evidence.of_shared}, model)
+    if claim.is_about_all:
+        # Among fewer methods a claim can hold that the missing ones break: the other splits know nothing of these.
+        return found | (_looked(claim, evidence.splits, model) if set(here.values()) == {holds} else {})
+    return found | here | _looked(claim, evidence.splits, model)
+
+
+def _looked(claim: Claim, others: Mapping[str, Findings], model: str) -> dict[str, bool]:
+    found = {}
+    for name, findings in others.items():
         try:
-            seen[model] = _checked(claim, findings, model, partly)
-        except NotMeasuredError as error:
-            reasons[model] = str(error)
-    if not seen:
-        return Verdict("cannot be said", joined(list(dict.fromkeys(reasons.values()))))
-    figures = ";\n".join(f"{model_name(model)}: {one.figures}" for model, one in seen.items())
-    yes = [model_name(model) for model, one in seen.items() if one.holds]
-    no = [model_name(model) for model, one in seen.items() if not one.holds]
-    remarks = [f"for {joined(yes or no)}; {joined(list(reasons.values()))}"] if reasons else []
-    if yes and no:
-        remarks = [f"{joined(yes)} yes, {joined(no)} no"]
-    absent = [method for method in PAPER_METHODS if method not in findings.methods]
-    if yes and claim.against_all and absent:
-        remarks.append(f"among {len(findings.methods)} methods; {_not_run(absent, partly)}")
-    kind: Kind = "holds in part" if yes and no else "holds" if yes else "does not hold here"
-    return Verdict(kind, "; ".join(remarks), figures)
+            found[name] = _checked(claim, findings, model, ()).holds
+        except NotMeasuredError:
+            continue
+    return found
 
 
 def _checked(claim: Claim, findings: Findings, model: str, partly: Collection[str]) -> Seen:

@@ -17,8 +17,9 @@ from nicecf.benchmark.report.findings import (
     Ranking,
     label,
 )
-from nicecf.benchmark.report.names import NICE_VARIANTS, PAPER_METHODS, PROPERTIES, pretty
+from nicecf.benchmark.report.names import NICE_VARIANTS, PAPER_GECO, PAPER_METHODS, PROPERTIES, pretty
 from nicecf.benchmark.report.results import Comparison, Results, model_name
+from nicecf.benchmark.report.significance_tables import SMALLEST_P, printed_ranking
 from nicecf.benchmark.report.tables import method_head
 from nicecf.views.documents.document import Cell, Row, Table, factor, joined, line, number
 
@@ -29,10 +30,10 @@ _MAIN_RANKS = {
     PROPERTIES["plausibility"]: "Plaus. rank",
 }
 _DETAIL_RANKS = {metric: f"Prox.: {label(metric)} rank" for metric in PROXIMITIES} | {
-    metric: f"Plaus.: {label(metric)} rank" for metric in PLAUSIBILITIES
+    metric: f"Plaus.: {label(metric)} rank" for metric in (*PLAUSIBILITIES, "im2")
 }
+_THOROUGH, _ONE_DONOR = "nice-thorough", "nice-one-donor"
 _BOLD = "Bold: the best average rank and those that do not differ from it significantly (5 %)."
-_SMALLEST_P = 1e-300
 
 
 def main_results(comparison: Comparison, model: str, *, is_timed_alone: bool, beside_paper: bool) -> Table:
@@ -45,7 +46,7 @@ def main_results(comparison: Comparison, model: str, *, is_timed_alone: bool, be
     rows += _lines(time, one.ms, theirs.ms if theirs else None, methods, 1, is_ratio=True)
     if is_timed_alone:
         rows += _lines("CPU time in the batch (ms)", one.ms_in_batch, None, methods, 2)
-    rows += _rank_lines(one, theirs, methods, _MAIN_RANKS)
+    rows += _rank_lines(one, model if beside_paper else None, methods, _MAIN_RANKS)
     title = f"Comparison of {len(methods)} methods based on the {model_name(model)} classifier{_scope(comparison)}"
     note = " ".join([_BOLD, friedman_note(one, _MAIN_RANKS), _fewer(methods) if beside_paper else ""]).strip()
     return Table(f"main_{comparison.name}_{model}", title, method_head(methods), tuple(rows), note)
@@ -56,16 +57,40 @@ def alternative_metrics(comparison: Comparison, model: str, *, beside_paper: boo
     one = comparison.findings.models[model]
     theirs = paper.FINDINGS.models.get(model) if beside_paper else None
     methods = comparison.methods
-    rows = _rank_lines(one, theirs, methods, _DETAIL_RANKS)
+    rows = _rank_lines(one, model if beside_paper else None, methods, _DETAIL_RANKS)
     known = {method: value for method, value in one.robustness.items() if not np.isnan(value)}
     best = {method for method, value in known.items() if value == max(known.values())}
     rows += _lines("CM robustness (%)", one.robustness, theirs.robustness if theirs else None, methods, 1, bold=best)
+    rows += _lines("CM robustness of those found (%)", one.robustness_of_found, None, methods, 1)
     title = f"Average ranks by other metrics, based on the {model_name(model)} classifier{_scope(comparison)}"
     note = (
-        f"{_BOLD} {friedman_note(one, _DETAIL_RANKS)} CM robustness: the share of the counterfactuals found that the "
-        f"other classifier accepts, too; its best value is bold. {_fewer(methods) if beside_paper else ''}"
+        f"{_BOLD} {friedman_note(one, _DETAIL_RANKS)} CM robustness: the share of the rows with a counterfactual that "
+        "the other classifier accepts, too, as the paper defines it (a row without one is not valid for the other); "
+        "its best value is bold. Below it, the share of the counterfactuals that were found. "
+        f"{_im2_note(one)} {_fewer(methods) if beside_paper else ''}"
     )
     return Table(f"metrics_{comparison.name}_{model}", title, method_head(methods), tuple(rows), note.strip())
+
+
+def _im2_note(one: ModelFindings) -> str:
+    if "im2_code" in one.ranks:
+        return "IM2 is as the paper's code computes it; IM2 (formula) is as it was published."
+    return "IM2 was measured by the published formula alone." if "im2" in one.ranks else ""
+
+
+def geco_of_one_class(results: Results) -> Table | None:
+    """The coverage of the paper's GeCo, had its target always been class 1; None where it was not run."""
+    rows = []
+    for model, one in results.of_paper.findings.models.items():
+        theirs = paper.FINDINGS.models.get(model)
+        if PAPER_GECO in one.coverage and theirs is not None:
+            covered = (one.coverage[PAPER_GECO], one.coverage_of_class_1[PAPER_GECO], theirs.coverage[PAPER_GECO])
+            rows.append(line(model_name(model), [number(value, 1) for value in covered]))
+    if not rows:
+        return None
+    head = ("", "Coverage (%)", "If the target were always class 1 (%)", "Paper (%)")
+    note = "In the authors' code the target is class 1 whatever the model predicts: rows that have it are not found."
+    return Table("geco_class_1", f"Coverage of {pretty(PAPER_GECO)}", head, tuple(rows), note)
 
 
 def _scope(comparison: Comparison) -> str:
@@ -102,14 +127,15 @@ def _lines(
 
 
 def _rank_lines(
-    one: ModelFindings, theirs: ModelFindings | None, methods: Sequence[str], metrics: Mapping[str, str]
+    one: ModelFindings, printed_model: str | None, methods: Sequence[str], metrics: Mapping[str, str]
 ) -> list[Row]:
     rows: list[Row] = []
     for metric, name in metrics.items():
         if metric not in one.ranks:
             continue
         ranking = one.ranks[metric]
-        printed = theirs.ranks[metric].averages if theirs else None
+        theirs = printed_ranking(one, printed_model, metric) if printed_model else None
+        printed = theirs.averages if theirs else None
         rows += _lines(name, ranking.averages, printed, methods, 2, bold=ranking.best)
         if printed and len(methods) < len(PAPER_METHODS):
             rows.append(line("order, here / paper", _orders(ranking.averages, printed, methods), of=name))
@@ -156,7 +182,7 @@ def _test(ranking: Ranking) -> str:
     test = ranking.friedman
     if test is None or np.isnan(test.statistic):
         return "no test of so few"
-    p = f"p < {_SMALLEST_P:g}" if test.p_value < _SMALLEST_P else f"p = {test.p_value:.2g}"
+    p = f"p < {SMALLEST_P:g}" if test.p_value < SMALLEST_P else f"p = {test.p_value:.2g}"
     told = "" if ranking.is_told_apart else " (no significant differences: nothing is bold)"
     return f"χ² = {test.statistic:,.1f}, {p}{told}"
 
@@ -172,12 +198,14 @@ def correlations(results: Results, metrics: Sequence[str], name: str, title: str
         except (KeyError, NotMeasuredError):
             return np.nan
 
+    # Where a metric stands in for another, it says so under its own name.
+    names = [label(next(iter(ours.values())).measured(metric)) for metric in metrics]
     rows: list[Row] = []
     places = range(len(metrics))
     for i in places:
         here, printed = ([value(models, i, j) for j in places] for models in (ours, theirs))
         differences = [one - other for one, other in zip(here, printed, strict=True)]
-        of = label(metrics[i])
+        of = names[i]
         rows.append(line(of, [number(one, 3) for one in here]))
         rows.append(line("paper", [number(one, 3) for one in printed], of=of))
         rows.append(line("difference", [number(one, 3, sign=True) for one in differences], of=of))
@@ -185,17 +213,17 @@ def correlations(results: Results, metrics: Sequence[str], name: str, title: str
         "Below the diagonal for the ANN, above it for the RF; over all observations and the paper's methods that were "
         f"run: {joined([pretty(method) for method in results.of_paper.methods])}."
     )
-    return Table(name, title, ("", *(label(metric) for metric in metrics)), tuple(rows), note)
+    return Table(name, title, ("", *names), tuple(rows), note)
 
 
 def head_to_heads(results: Results, model: str) -> Table | None:
     """Our searches beyond the paper against its four versions, row by row; None where none was run."""
     findings = results.of_all.findings
-    ours = [method for method in results.everywhere if method.startswith("nice-thorough")]
+    ours = [method for method in results.everywhere if method.startswith(_THOROUGH) or method == _ONE_DONOR]
     theirs = [method for method in NICE_VARIANTS if method in results.everywhere]
     rows = []
     for one in ours:
-        for other in theirs:
+        for other in [*theirs, *([_ONE_DONOR] if one == _THOROUGH and _ONE_DONOR in ours else [])]:
             cells = []
             for metric in PROPERTIES.values():
                 try:

@@ -7,18 +7,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from nicecf.benchmark.paper_datasets import PAPER
 from nicecf.benchmark.report import findings
 from nicecf.benchmark.report.findings import OBSERVATION, QUALITIES, Findings
 from nicecf.benchmark.report.names import OURS, PAPER_METHODS
+from nicecf.benchmark.statistics import Missing
 from nicecf.exceptions import OptionError
 
 # A method that lacks more of the observations than this is not in the overall ranking: the others would lose too many.
 _LEAST_SHARE = 0.9
+# A column that an older version did not store is empty: nothing is known of it.
 _NUMBERS = {
-    "records": (*QUALITIES, "valid_for_other", "seconds", "seconds_alone"),
+    "records": (*QUALITIES, "valid_for_other", "cut", "seconds", "seconds_alone"),
     "cells": ("fit_seconds", "seconds", "model_calls", "model_rows"),
     "models": ("auc", "fit_seconds"),
     "datasets": (
@@ -37,7 +40,8 @@ _NUMBERS = {
 class RunFrames:
     """What a run left behind; the frames are those of `nicecf.benchmark.store.Store`.
 
-    ``growth``, if it was measured: table, method, model, n_features, n_training, ms.
+    ``growth``, if it was measured: table, method, model, n_features, n_training, ms. ``autoencoders``, if they were
+    measured: dataset, n_inputs, latent, r2, r2_pca.
     """
 
     records: pd.DataFrame
@@ -46,14 +50,19 @@ class RunFrames:
     datasets: pd.DataFrame
     about: Mapping[str, Any]
     growth: pd.DataFrame | None = None
+    autoencoders: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Methods that were given the same observations, and what came out. ``extra``: the ones it was made for."""
+    """Methods that were given the same observations, and what came out. ``extra``: the ones it was made for.
+
+    ``by_found``: what comes out where the rank of what is not found is the number found plus one.
+    """
 
     name: str
     findings: Findings
+    by_found: Findings
     extra: tuple[str, ...] = ()
 
     @property
@@ -64,7 +73,10 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """A run, ready to be reported: ``records`` with the columns "found" and "alone"; everything in a fixed order."""
+    """A run, ready to be reported: ``records`` with the columns "found" and "alone"; everything in a fixed order.
+
+    ``splits``: the same experiment with other seeds, and so with other training and test rows; with fewer methods.
+    """
 
     records: pd.DataFrame
     cells: pd.DataFrame
@@ -72,12 +84,14 @@ class Results:
     datasets: pd.DataFrame
     about: Mapping[str, Any]
     growth: pd.DataFrame | None
+    autoencoders: pd.DataFrame | None
     is_timed_alone: bool
-    _kept: dict[tuple[str, ...], Findings] = field(default_factory=dict)
+    splits: tuple[Results, ...] = ()
+    _kept: dict[tuple[tuple[str, ...], Missing], Findings] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, run: RunFrames, *, source: object = "this run") -> Results:
-        """OptionError where nothing was done."""
+    def of(cls, run: RunFrames, *, source: object = "this run", splits: Sequence[RunFrames] = ()) -> Results:
+        """OptionError where nothing was done, or where two of the splits are the same."""
         if not len(run.records):
             raise OptionError(
                 f"nothing to report: no cell is done in {source}. Let `nicecf benchmark run` finish at least one first."
@@ -92,8 +106,20 @@ class Results:
             _typed(run.datasets, "datasets"),
             run.about,
             run.growth,
+            run.autoencoders,
             is_timed_alone,
+            _different([cls.of(one, source="another split") for one in splits], run.about.get("seed")),
         )
+
+    @property
+    def all_splits(self) -> tuple[Results, ...]:
+        """The main split, then the others."""
+        return (self, *self.splits)
+
+    @property
+    def seed(self) -> str:
+        """The name of this split."""
+        return f"seed {self.about.get('seed', 'unknown')}"
 
     @cached_property
     def method_names(self) -> tuple[str, ...]:
@@ -124,13 +150,12 @@ class Results:
     @cached_property
     def of_paper(self) -> Comparison:
         """The paper's methods among those run everywhere: what stands beside its figures."""
-        methods = [method for method in self.everywhere if method in PAPER_METHODS]
-        return Comparison("paper", self.compare(methods))
+        return self._comparison("paper", [method for method in self.everywhere if method in PAPER_METHODS])
 
     @cached_property
     def of_all(self) -> Comparison:
         """All methods that were run everywhere."""
-        return Comparison("all", self.compare(self.everywhere))
+        return self._comparison("all", self.everywhere)
 
     @cached_property
     def of_some(self) -> tuple[Comparison, ...]:
@@ -138,7 +163,7 @@ class Results:
         found = []
         for group in self._groups():
             name = "with_" + "_".join(method.replace("-", "_") for method in group)
-            found.append(Comparison(name, self.compare(in_order([*self.everywhere, *group])), group))
+            found.append(self._comparison(name, in_order([*self.everywhere, *group]), group))
         return tuple(found)
 
     @cached_property
@@ -148,16 +173,25 @@ class Results:
         if not any(groups):
             return None
         most = max(groups, key=len)
-        return Comparison("more_of_paper", self.compare(in_order([*self.of_paper.methods, *most])), tuple(most))
+        return self._comparison("more_of_paper", in_order([*self.of_paper.methods, *most]), tuple(most))
 
-    def compare(self, methods: Sequence[str]) -> Findings:
+    def in_all_splits(self, methods: Sequence[str]) -> tuple[str, ...]:
+        """Those of the methods that were run everywhere in each of the splits; none where there are no other splits."""
+        if not self.splits:
+            return ()
+        return tuple(one for one in methods if all(one in split.everywhere for split in self.splits))
+
+    def compare(self, methods: Sequence[str], missing: Missing = "last place") -> Findings:
         """The findings for these methods, worked out once."""
         key = tuple(methods)
-        if key not in self._kept:
-            self._kept[key] = findings.compare(
-                self.records, key, self.model_names, time_limit=self.about.get("time_limit")
+        if (key, missing) not in self._kept:
+            self._kept[key, missing] = findings.compare(
+                self.records, key, self.model_names, time_limit=self.about.get("time_limit"), missing=missing
             )
-        return self._kept[key]
+        return self._kept[key, missing]
+
+    def _comparison(self, name: str, methods: Sequence[str], extra: tuple[str, ...] = ()) -> Comparison:
+        return Comparison(name, self.compare(methods), self.compare(methods, "found plus one"), extra)
 
     def _groups(self) -> list[tuple[str, ...]]:
         """Methods that were not run everywhere; those that were given much the same share a group."""
@@ -202,6 +236,21 @@ def model_name(model: str) -> str:
     return {"ann": "ANN", "rf": "RF"}.get(model, model)
 
 
+def _different(splits: Sequence[Results], seed: object) -> tuple[Results, ...]:
+    """The splits, if no two of them, nor one of them and the main run, are the same."""
+    seeds = [seed, *(one.about.get("seed") for one in splits)]
+    if twice := [one for place, one in enumerate(seeds) if one in seeds[:place]]:
+        raise OptionError(
+            f"two of the runs have the seed {twice[0]}: they are of the same split, and say nothing about chance. Pass "
+            "runs with different seeds."
+        )
+    return tuple(splits)
+
+
 def _typed(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """The frame with floats for numbers: a column that is empty throughout comes out of a store without a type."""
-    return frame.assign(**{column: pd.to_numeric(frame[column]).astype(float) for column in _NUMBERS[name]})
+
+    def floats(column: str) -> pd.Series | float:
+        return pd.to_numeric(frame[column]).astype(float) if column in frame else np.nan
+
+    return frame.assign(**{column: floats(column) for column in _NUMBERS[name]})

@@ -9,6 +9,8 @@ from nicecf.benchmark.report.findings import Findings, NotMeasuredError
 from nicecf.benchmark.report.names import NICE_VARIANTS, pretty
 
 _MINUTE_MS = 60_000.0
+# Of the time limit: the clock that it is measured by is not the processor's, by which explanations are timed.
+_NEARLY = 0.8
 
 
 def slower_with_forest(findings: Findings, model: str) -> Seen:
@@ -65,13 +67,18 @@ def ms_below(methods: tuple[str, ...], limit: float) -> Check:
 
 
 def takes_minutes(*methods: str) -> Check:
-    """Each of the methods takes at least a minute on average."""
+    """Each of the methods takes at least a minute on average; open where a time limit may have kept it from that."""
 
     def check(findings: Findings, model: str) -> Seen:
         ms = some(findings.model(model).ms, methods)
-        if findings.time_limit is not None and 1000 * findings.time_limit < _MINUTE_MS:
-            raise NotMeasuredError(f"the time limit was {findings.time_limit:g} s")
-        return Seen(min(ms.values()) >= _MINUTE_MS, f"ms: {shown(ms, 0)}")
+        holds, doubt = min(ms.values()) >= _MINUTE_MS, ""
+        longest = [
+            table.get(method, 0.0) for (_, of), table in findings.longest_ms_of.items() if of == model for method in ms
+        ]
+        limit = findings.time_limit
+        if not holds and limit is not None and max(longest, default=0.0) > _NEARLY * 1000 * limit:
+            doubt = f"explanations were stopped by the time limit of {limit:g} s"
+        return Seen(holds, f"ms: {shown(ms, 0)}", doubt)
 
     return check
 
