@@ -50,7 +50,7 @@ class Profile:
         return (
             f"forests of {', '.join(map(str, self.n_estimators))} trees, of depth "
             f"{', '.join('any' if depth is None else str(depth) for depth in self.max_depth)}; "
-            f"networks of {smallest}{steps} neurons for k inputs, by L-BFGS in at most {_MOST_ITERATIONS:,} iterations; "
+            f"networks of {smallest}{steps} neurons for k inputs, by L-BFGS, at most {_MOST_ITERATIONS:,} iterations; "
             f"five-fold, by AUC, on {sample}"
         )
 

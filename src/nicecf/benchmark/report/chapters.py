@@ -9,7 +9,7 @@ from nicecf.benchmark.report import comparison_tables as comparisons
 from nicecf.benchmark.report import significance_tables as significance
 from nicecf.benchmark.report import tables as plain
 from nicecf.benchmark.report.claim_tables import Judged
-from nicecf.benchmark.report.claims import BY_FOUND, HOW_JUDGED, OVER_DATASETS, VERDICTS_IN_WORDS
+from nicecf.benchmark.report.claims import BESIDE_THE_VERDICT, BY_FOUND, HOW_JUDGED, OVER_DATASETS, VERDICTS_IN_WORDS
 from nicecf.benchmark.report.findings import PLAUSIBILITIES, PROXIMITIES
 from nicecf.benchmark.report.names import pretty
 from nicecf.benchmark.report.paper_claims import OWN_CLAIMS, PAPER_CLAIMS
@@ -257,6 +257,7 @@ def _claims(results: Results, judged: Sequence[Judged]) -> list[Block]:
         ),
         Text(VERDICTS_IN_WORDS),
         Listing(HOW_JUDGED),
+        Text(BESIDE_THE_VERDICT),
         claim_tables.verdict_table("claims", title, judged, is_printed=True, note=note),
         Folded("How each verdict was reached", (claim_tables.look_table("claim_looks", judged),)),
         Text("Where the paper contradicts itself, and what that means here:"),
