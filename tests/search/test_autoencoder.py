@@ -61,7 +61,7 @@ def test_the_error_is_that_of_the_better_of_two_networks(seed):
             early_stopping=True,
             validation_fraction=0.2,
             tol=1e-5,
-            n_iter_no_change=10,
+            n_iter_no_change=62,  # 500 updates, 8 in an epoch
             max_iter=500,
             random_state=seed,
         ).fit(table, table)

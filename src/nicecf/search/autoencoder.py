@@ -13,6 +13,7 @@ categories the rarer ones share no input: they, too, switch none on.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,7 +37,9 @@ _ROWS_AT_ONCE = 1024
 _LEARNING_RATES = (0.01, 0.003)
 # Rows of a mini-batch, where there are fewer or more than so many to train on.
 _SMALL_BATCH, _LARGE_BATCH, _FEW_ROWS = 32, 200, 10_000
-_MOST_UPDATES, _MOST_EPOCHS, _PATIENCE, _TOLERANCE = 10_000, 500, 10, 1e-5
+_MOST_UPDATES, _MOST_EPOCHS, _TOLERANCE = 10_000, 500, 1e-5
+# How long it goes on without getting better. A few epochs of a small table are too few steps to leave a plateau.
+_PATIENT_EPOCHS, _PATIENT_UPDATES = 10, 500
 # Fewer rows than this are all needed for training.
 _LEAST_TO_VALIDATE, _VALIDATION_SHARE = 100, 0.2
 # Products of a few rows with a layer of up to so many weights: so small that the library of linear algebra starts no
@@ -146,17 +149,19 @@ class Autoencoder:
 
 
 def _network(table: Floats, learning_rate: float, seed: int) -> MLPRegressor:
+    validates = len(table) >= _LEAST_TO_VALIDATE
     batch = min(_SMALL_BATCH if len(table) < _FEW_ROWS else _LARGE_BATCH, len(table))
+    n_updates = math.ceil(len(table) * (1 - validates * _VALIDATION_SHARE) / batch)  # in an epoch
     network = MLPRegressor(
         hidden_layer_sizes=layers(table.shape[1]),
         activation="tanh",
         learning_rate_init=learning_rate,
         batch_size=batch,
-        early_stopping=len(table) >= _LEAST_TO_VALIDATE,
+        early_stopping=validates,
         validation_fraction=_VALIDATION_SHARE,
         tol=_TOLERANCE,
-        n_iter_no_change=_PATIENCE,
-        max_iter=max(1, min(_MOST_EPOCHS, _MOST_UPDATES * batch // len(table))),
+        n_iter_no_change=max(_PATIENT_EPOCHS, _PATIENT_UPDATES // n_updates),
+        max_iter=max(1, min(_MOST_EPOCHS, _MOST_UPDATES // n_updates)),
         random_state=seed,
     )
     return network.fit(table, table[:, 0] if table.shape[1] == 1 else table)
