@@ -32,7 +32,7 @@ _MAIN_RANKS = {
 _DETAIL_RANKS = {metric: f"Prox.: {label(metric)} rank" for metric in PROXIMITIES} | {
     metric: f"Plaus.: {label(metric)} rank" for metric in (*PLAUSIBILITIES, "im2")
 }
-_THOROUGH, _ONE_DONOR = "nice-thorough", "nice-one-donor"
+_THOROUGH = "nice-thorough"
 _BOLD = "Bold: the best average rank and those that do not differ from it significantly (5 %)."
 
 
@@ -219,11 +219,11 @@ def correlations(results: Results, metrics: Sequence[str], name: str, title: str
 def head_to_heads(results: Results, model: str) -> Table | None:
     """Our searches beyond the paper against its four versions, row by row; None where none was run."""
     findings = results.of_all.findings
-    ours = [method for method in results.everywhere if method.startswith(_THOROUGH) or method == _ONE_DONOR]
+    ours = [method for method in results.everywhere if method.startswith(_THOROUGH)]
     theirs = [method for method in NICE_VARIANTS if method in results.everywhere]
     rows = []
     for one in ours:
-        for other in [*theirs, *([_ONE_DONOR] if one == _THOROUGH and _ONE_DONOR in ours else [])]:
+        for other in theirs:
             cells = []
             for metric in PROPERTIES.values():
                 try:

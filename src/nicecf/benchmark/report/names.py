@@ -24,7 +24,6 @@ PAPER_METHODS = NICE_VARIANTS + BENCHMARKS
 OURS = (
     "geco",
     "nice-thorough",
-    "nice-one-donor",
     "nice-thorough-spars",
     "nice-thorough-prox",
     "nice-thorough-plaus",
@@ -57,7 +56,6 @@ _PRETTY = {
     "nice-prox": "NICE (prox)",
     "nice-plaus": "NICE (plaus)",
     "nice-thorough": "NICE (thorough)",
-    "nice-one-donor": "NICE (thorough, one donor)",
     "nice-thorough-spars": "NICE (thorough, spars)",
     "nice-thorough-prox": "NICE (thorough, prox)",
     "nice-thorough-plaus": "NICE (thorough, plaus)",
