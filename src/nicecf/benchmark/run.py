@@ -288,9 +288,9 @@ def _trained(store: Store, plan: Plan, problem: Problem, name: str) -> Any:
     )
     outputs = _checksum_of(np.round(model.predict_proba(problem.rows), 6))
     if known is None:
+        figures = {"auc": models.auc(model, problem.X_test, problem.y_test), "fit_seconds": process_time() - start}
         line = {"dataset": problem.name, "model": name, "parameters": json.dumps(parameters), "outputs": outputs}
-        line |= {"auc": models.auc(model, problem.X_test, problem.y_test), "fit_seconds": process_time() - start}
-        store.write("models", line)
+        store.write("models", line | figures)
     elif known["outputs"] != outputs and any(one[:2] == (problem.name, name) for one in store.finished()):
         raise SchemaError(
             f"the {name} that was trained for {problem.name} just now is not the one that the results so far are of: "
