@@ -133,8 +133,7 @@ def _times(results: Results) -> str:
         )
     n_alone = results.about.get("alone")
     first = f"the first {n_alone} rows of" if n_alone and n_alone > 1 else "the first row of" if n_alone else "rows of"
-    ample = " (with ten times the time limit)" if results.about.get("time_limit") is not None else ""
-    return f"{_TIMES} The first is measured on {first} each dataset and classifier{ample}, and the time rank is by it."
+    return f"{_TIMES} The first is measured on {first} each dataset and classifier, and the time rank is by it."
 
 
 def outcomes(results: Results) -> Table:
