@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nicecf import metrics
+from nicecf import NICE, metrics
 from nicecf.benchmark import models
 from nicecf.benchmark.im2_by_code import im2_by_code
 
@@ -25,6 +25,16 @@ def test_the_first_trees_of_a_forest_score_as_the_forest_of_so_many():
     one_by_one = models._scores("rf", encoder, grid, fold, seed=3)
     assert by_prefixes == pytest.approx(one_by_one, abs=1e-12)
     assert len(set(by_prefixes.round(6))) > 3
+
+
+def test_a_forest_answers_as_that_of_scikit_learn():
+    X, y = noisy(300)
+    model, _ = models.train("rf", X, y, [], profile="quick", seed=0, parameters={"n_estimators": 37, "max_depth": None})
+    forest = model[-1]
+    inputs = model[0].transform(X)
+    np.testing.assert_array_equal(model.predict_proba(X), type(forest).predict_proba(forest, inputs))
+    assert len(np.unique(model.predict_proba(X)[:, 1])) > 20
+    assert NICE(model, accelerate=True).fit(X, y).explain(X[:5]).found.all()  # its trees can still be read
 
 
 def test_a_network_learns_what_adam_does_not():
