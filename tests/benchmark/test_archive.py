@@ -68,7 +68,7 @@ def test_a_run_takes_up_from_the_files_and_does_nothing_twice(data, copied, monk
     )
     assert run.run(plan_of(data, "one", "two", methods=("nice-none", "sedc", "wit")), copied).failures == {}
     assert asked == ["wit", "wit"]
-    assert set(archive.read(copied / archive.FOLDER / "one.parquet")[0]["method"]) == {"nice-none", "sedc", "wit"}
+    assert set(pd.read_parquet(copied / archive.FOLDER / "one.parquet")["method"]) == {"nice-none", "sedc", "wit"}
 
 
 def test_a_table_is_a_file_only_when_all_of_it_is_done(data, tmp_path, monkeypatch):
@@ -82,6 +82,57 @@ def test_a_table_is_a_file_only_when_all_of_it_is_done(data, tmp_path, monkeypat
     monkeypatch.setattr(run, "run_cell", fails_for_sedc)
     assert run.run(plan_of(data, "one"), tmp_path / "r").n_done == 1
     assert not (tmp_path / "r" / archive.FOLDER).exists()
+
+
+def test_files_that_come_later_are_taken_up_as_well(finished, copied, data):
+    """As after a pull: a table more, and one with more methods."""
+    whole = Store.open(finished).records()
+    later = copied / archive.FOLDER / "two.parquet"
+    kept = later.read_bytes()
+    later.unlink()
+    assert set(archive.opened(copied).records()["dataset"]) == {"one"}
+    later.write_bytes(kept)
+    pd.testing.assert_frame_equal(archive.opened(copied).records(), whole)
+    with closing(sqlite3.connect(copied / FILE)) as connection, connection:
+        for table in ("cells", "records"):
+            connection.execute(f"DELETE FROM {table} WHERE method = 'sedc' AND dataset = 'one'")
+    pd.testing.assert_frame_equal(archive.opened(copied).records(), whole)
+
+
+def test_a_file_of_other_classifiers_than_the_store_is_refused(copied):
+    archive.opened(copied)
+    with closing(sqlite3.connect(copied / FILE)) as connection, connection:
+        connection.execute("DELETE FROM cells WHERE method = 'sedc'")
+        connection.execute("UPDATE models SET outputs = 'others'")
+    with pytest.raises(ExperimentError, match=r"one\.parquet is of another ann than the results in .*results\.sqlite"):
+        archive.opened(copied)
+
+
+def test_a_report_beside_the_files_is_no_obstacle(copied):
+    (copied / "report").mkdir()
+    assert len(archive.opened(copied).records())
+
+
+def test_a_file_that_could_not_be_written_is_written_by_the_next_run(data, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(archive.os, "replace", full)
+        with pytest.raises(ExperimentError, match=r"one\.parquet cannot be written: No space left on device"):
+            run.run(plan_of(data, "one"), tmp_path / "r")
+    assert run.run(plan_of(data, "one"), tmp_path / "r") == run.Outcome(2, 2, {})
+    assert (tmp_path / "r" / archive.FOLDER / "one.parquet").is_file()
+
+
+def test_all_machines_and_versions_are_told(data, copied, monkeypatch):
+    store = archive.opened(copied)
+    store.tell(machine="an abacus", versions={"numpy": "0.1"})
+    run.run(plan_of(data, "one", "two"), copied)  # nothing to do
+    assert store.about()["machine"] == "an abacus"
+    run.run(plan_of(data, "one", methods=("wit",)), copied)
+    assert store.about()["machine"].startswith("an abacus; ")
+    assert store.about()["versions"]["numpy"] == f"0.1; {np.__version__}"
 
 
 def test_files_of_another_run_are_not_mixed_in(data, copied, tmp_path):
@@ -126,6 +177,24 @@ def test_parameters_of_another_run_are_taken_in_place_of_a_search(data, copied, 
     run.run(plan_of(data, "one", seed=1, tuned=str(copied)), tmp_path / "second")
     known = Store.open(tmp_path / "second").models()
     assert known["parameters"].tolist() == ['{"hidden_layer_sizes": [3]}']
+
+
+def test_a_classifier_without_results_is_replaced(data, tmp_path):
+    store = Store.create(tmp_path / "r")
+    known = {"parameters": '{"hidden_layer_sizes": [3]}', "auc": 0.123, "fit_seconds": 0.0, "outputs": "others"}
+    store.write("models", {"dataset": "one", "model": "ann", **known})
+    for methods in (("nice-none",), ("nice-none", "wit")):
+        assert run.run(plan_of(data, "one", methods=methods), tmp_path / "r").failures == {}
+    assert store.models()["auc"].tolist() != [0.123]
+
+
+def test_parameters_of_another_grid_are_refused(data, copied, tmp_path):
+    with pytest.raises(OptionError, match="is a run with profile='quick', but this one has profile='paper'"):
+        run.run(plan_of(data, "one", seed=1, profile="paper", tuned=str(copied)), tmp_path / "second")
+    run.run(plan_of(data, "one", seed=1, tuned=str(copied)), tmp_path / "third")
+    about = Store.open(tmp_path / "third").about()
+    assert about["tuned_by_seed"] == 0
+    assert about["grid"].endswith("; searched in another split, whose parameters were taken")
 
 
 def test_a_report_can_be_made_of_the_files_alone(copied, tmp_path, capsys):

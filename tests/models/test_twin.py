@@ -7,11 +7,16 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA
-from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
-from sklearn.impute import SimpleImputer
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from nicecf import NICE, ModelError, OptionError
@@ -142,6 +147,28 @@ class TestCells:
         table = random.normal(size=(200, 3))
         model = make_pipeline(PCA(), DecisionTreeClassifier(max_depth=3, random_state=0)).fit(table, table[:, 0] > 0)
         assert (self.cells(model, table) == -1).all()
+
+    def test_are_not_known_where_a_step_may_mix_what_one_row_does_not_show(self):
+        random = np.random.default_rng(0)
+        table = random.normal(size=(200, 3))
+        table[0] = 0.0  # of which no product moves
+        y = table[:, 0] * table[:, 1] > 0
+        for step in (PolynomialFeatures(interaction_only=True, include_bias=False), KNNImputer()):
+            model = make_pipeline(step, RandomForestClassifier(10, random_state=0)).fit(table, y)
+            assert (self.cells(model, table) == -1).all()
+        model = make_pipeline(SimpleImputer(), RandomForestClassifier(10, random_state=0)).fit(table, y)
+        assert (self.cells(model, table) >= 0).all()
+
+    def test_are_not_known_of_categories_however_trees_split_them(self):
+        random = np.random.default_rng(0)
+        table = pd.DataFrame({"a": random.normal(size=400), "c": pd.Categorical(random.choice(list("wxyz"), 400))})
+        y = (table["a"] + 2 * table["c"].isin(["x", "z"]) > 1).astype(int)
+        model = HistGradientBoostingClassifier(categorical_features="from_dtype", max_iter=5, random_state=0).fit(
+            table, y
+        )
+        cells = self.cells(model, table)
+        assert (cells[:, 1] == -1).all()
+        assert len(np.unique(cells[:, 0])) > 1
 
     def test_a_narrow_peak_is_found_though_no_near_donor_has_its_value(self):
         random = np.random.default_rng(0)

@@ -123,15 +123,16 @@ class _BestFirst:
     def _search(self, question: Question, line: int, end: Floats) -> RowSearch:
         row = question.rows[line]
         features = np.flatnonzero(differs(row, end)).tolist()
-        best: frozenset[int] = frozenset()
+        # Sets of features as bits: of a wide table there are many thousands.
+        best = 0
         known = {best}
         # By what they lack; of sets that lack the same, the one that was tried first.
-        waiting: list[tuple[float, int, frozenset[int]]] = []
+        waiting: list[tuple[float, int, int]] = []
         for _ in range(self.expansions):
-            larger = [best | {j} for j in features if j not in best]
+            larger = [best | 1 << j for j in features if not best >> j & 1]
             new = [one for one in larger if one not in known]
             if new:
-                is_taken = np.array([[j in one for j in range(len(row))] for one in new])
+                is_taken = np.array([[one >> j & 1 for j in range(len(row))] for one in new], dtype=bool)
                 values = np.where(is_taken, end, row)
                 is_accepted, far = read(question, line, (yield "score", values))
                 if is_accepted.any():

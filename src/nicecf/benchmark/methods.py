@@ -39,7 +39,8 @@ def make(method: str, model: Any, *, categorical: list[int], seed: int, time_lim
     explainer: Any = METHODS[method](model, categorical_features=categorical)
     known = explainer.get_params(deep=False)
     options: dict[str, Any] = {"random_state": seed} if "random_state" in known else {}
-    if "seconds_per_row" in known:
+    # Without a limit for the run, a method keeps its own: some would never end.
+    if "seconds_per_row" in known and time_limit is not None:
         options["seconds_per_row"] = time_limit
     return explainer.set_params(**options)
 

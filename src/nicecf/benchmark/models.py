@@ -70,6 +70,8 @@ class Encoder(TransformerMixin, BaseEstimator):
     asks of a model are such calls.
     """
 
+    acts_by_column = True
+
     def __init__(self, categorical: tuple[int, ...] = ()) -> None:
         self.categorical = categorical
 

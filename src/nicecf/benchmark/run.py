@@ -34,7 +34,7 @@ from nicecf.benchmark.paper_datasets import PAPER
 from nicecf.benchmark.plan import Plan
 from nicecf.benchmark.processes import in_processes
 from nicecf.benchmark.store import MEASURES, Store
-from nicecf.exceptions import ExperimentError, NicecfError, SchemaError
+from nicecf.exceptions import ExperimentError, NicecfError, OptionError, SchemaError
 from nicecf.models.scorer import nothing_ahead
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.support.options import check_count
@@ -83,13 +83,14 @@ def run(plan: Plan, folder: str | Path, *, jobs: int = 1, progress: Choice = Non
     store = Store.create(folder)
     with store.alone():
         archive.take_up(store)
-        store.check_settings(plan.settings)
+        store.check_settings(plan.settings | _tuning(plan))
         _check_same(store, plan)
-        _tell_about(store, plan, command)
         wanted = {(name, model, method) for name in plan.names for model in plan.models for method in plan.methods}
         todo = {name for name, _, _ in wanted - store.finished()}
         waiting = [one for one, name in zip(plan.datasets, plan.names, strict=True) if name in todo]
         already = len(wanted & store.finished())
+        if waiting:
+            _tell_about(store, plan, command)
         with (
             reporting(progress, len(wanted), already=already, verb="running", unit="cells") as report,
             threadpool_limits(1),
@@ -105,6 +106,9 @@ def run(plan: Plan, folder: str | Path, *, jobs: int = 1, progress: Choice = Non
             else:
                 # The small ones first: a run that is stopped has as many finished tables as can be.
                 in_processes(run_dataset, store, plan, sorted(waiting, key=_size), jobs=jobs, watch=watch)
+        for name in plan.names:  # what a run that was killed, or had no room, did not get to
+            if not archive.has_file(store, name):
+                _save_if_finished(store, plan, name)
         return _outcome(store, wanted)
 
 
@@ -147,6 +151,10 @@ def run_dataset(store: Store, plan: Plan, dataset: str, watch: Callable[[], None
                 cell |= {"status": "failed", "error": _in_words(error)}
         store.write_cell(cell, records)
         watch()
+    _save_if_finished(store, plan, name)
+
+
+def _save_if_finished(store: Store, plan: Plan, name: str) -> None:
     if {(name, model, method) for model in plan.models for method in plan.methods} <= store.finished():
         archive.save(store, name)
 
@@ -287,11 +295,12 @@ def _trained(store: Store, plan: Plan, problem: Problem, name: str) -> Any:
         parameters=parameters,
     )
     outputs = _checksum_of(np.round(model.predict_proba(problem.rows), 6))
-    if known is None:
+    is_begun = any(one[:2] == (problem.name, name) for one in store.finished())
+    if known is None or (known["outputs"] != outputs and not is_begun):
         figures = {"auc": models.auc(model, problem.X_test, problem.y_test), "fit_seconds": process_time() - start}
         line = {"dataset": problem.name, "model": name, "parameters": json.dumps(parameters), "outputs": outputs}
         store.write("models", line | figures)
-    elif known["outputs"] != outputs and any(one[:2] == (problem.name, name) for one in store.finished()):
+    elif known["outputs"] != outputs:
         raise SchemaError(
             f"the {name} that was trained for {problem.name} just now is not the one that the results so far are of: "
             "they are of another machine, or of other versions. Run what is left of it there, or run it again as a "
@@ -379,12 +388,26 @@ def _checksum_of(*parts: np.ndarray[Any, Any]) -> str:
 
 
 def _tell_about(store: Store, plan: Plan, command: str) -> None:
+    tuned = "" if plan.tuned is None else "; searched in another split, whose parameters were taken"
+    store.tell(grid=models.PROFILES[plan.profile].words + tuned)
     store.tell_command(command)
-    store.tell(
-        grid=models.PROFILES[plan.profile].words,
+    store.tell_also(
         versions={"Python": platform.python_version()} | {name: _version(name) for name in _PACKAGES},
         machine=f"{_processor()}, {os.cpu_count()} cores",
     )
+
+
+def _tuning(plan: Plan) -> dict[str, Any]:
+    """Whose parameters are taken, if any; OptionError where they come from another search."""
+    if plan.tuned is None:
+        return {}
+    about = archive.opened(plan.tuned).about()
+    if about.get("profile") != plan.profile:
+        raise OptionError(
+            f"tuned={plan.tuned!r} is a run with profile={about.get('profile')!r}, but this one has "
+            f"profile={plan.profile!r}. Pass the same profile, or leave it out."
+        )
+    return {"tuned_by_seed": about.get("seed")}
 
 
 def _version(package: str) -> str:
@@ -403,7 +426,7 @@ def _processor() -> str:
 
 
 def _size(dataset: str) -> int:
-    """How much work a dataset is, roughly; unknown ones first."""
+    """How much work a dataset is, roughly; unknown ones last."""
     facts = PAPER.get(dataset)
     return facts.instances * facts.features if facts is not None else sys.maxsize
 

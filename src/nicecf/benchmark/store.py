@@ -39,6 +39,8 @@ MEASURES = (
     "valid_for_other",
 )
 TIMINGS = ("seconds", "seconds_alone")
+# What is known about a run that may differ from one sitting to the next: all of it is kept.
+MERGED = ("machine", "versions", "commands")
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS datasets (
@@ -92,7 +94,7 @@ class Store:
             ) from error
         if FILE in others:
             _check_ours(folder / FILE)
-        elif set(others) - {_LOCK, f"{_LOCK}-journal", f"{FILE}-journal", "tables"}:
+        elif set(others) - {_LOCK, f"{_LOCK}-journal", f"{FILE}-journal"} and not list(folder.glob("tables/*.parquet")):
             raise ExperimentError(
                 f"{folder} is not empty and holds no results of nicecf ({others[0]!r} is there): nothing was written. "
                 "Pass a new folder, or that of an earlier run."
@@ -157,6 +159,11 @@ class Store:
         commands = self.about().get("commands", [])
         if command and command not in commands:
             self.tell(commands=[*commands, command])
+
+    def tell_also(self, **facts: Any) -> None:
+        """Keep what results came from beside what others came from: a text, a list, or texts by name."""
+        known = self.about()
+        self.tell(**{key: _both(known[key], value) if key in known else value for key, value in facts.items()})
 
     def about(self) -> dict[str, Any]:
         """What is known about the run."""
@@ -254,6 +261,14 @@ class Store:
                 yield connection
         except (sqlite3.Error, pd.errors.DatabaseError) as error:
             raise ExperimentError(f"the results in {self.folder} cannot be read: {error}.") from error
+
+
+def _both(one: Any, other: Any) -> Any:
+    if isinstance(one, dict):
+        return {key: _both(one.get(key, other.get(key)), other.get(key, one.get(key))) for key in {**one, **other}}
+    if isinstance(one, list):
+        return list(dict.fromkeys([*one, *other]))
+    return one if other in one.split("; ") else f"{one}; {other}"
 
 
 def _insert(connection: sqlite3.Connection, table: str, lines: Sequence[Mapping[str, Any]]) -> None:

@@ -8,13 +8,38 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.compose import ColumnTransformer
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.utils import _safe_indexing
 
 from nicecf.models.trees.ensemble import Categories, NamedCategories, NotSupported, TreeEnsemble
-from nicecf.support.types import Floats, Ints, Table
+from nicecf.support.types import Bools, Floats, Ints, Table
 from nicecf.tables.column import Column
 from nicecf.tables.schema import Schema
+
+_BY_COLUMN = (
+    KBinsDiscretizer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    PowerTransformer,
+    QuantileTransformer,
+    RobustScaler,
+    SimpleImputer,
+    StandardScaler,
+)
 
 
 class Direct:
@@ -34,6 +59,10 @@ class Direct:
         self._looked_up = [j for j in used if schema.columns[j].is_categorical]
         self._numbers_as_categories = [j for j, one in enumerate(named) if one and not schema.columns[j].is_categorical]
         self._known = {j: (schema.columns[j], _codes(schema.columns[j], named[j])) for j in self._looked_up}
+
+    def by_column(self, n_features: int) -> Bools:
+        """See `Whole.by_column`: all of them."""
+        return np.ones(n_features, dtype=bool)
 
     def __call__(self, rows: Floats, schema: Schema) -> Floats:
         """The inputs of the trees."""
@@ -62,6 +91,10 @@ class Whole:
         self._transformer, self._ensemble = transformer, ensemble
         self._categories = _number_categories(ensemble)
 
+    def by_column(self, n_features: int) -> Bools:
+        """Which features the step is known to look at one by one: what it makes of one says nothing of another."""
+        return np.full(n_features, self._transformer is None or acts_by_column(self._transformer))
+
     def __call__(self, rows: Floats, schema: Schema) -> Floats:
         """The inputs of the trees."""
         table = schema.decode(rows)
@@ -83,6 +116,14 @@ class ByColumn:
             for name, step, _ in transformer.transformers_
             if transformer.output_indices_[name].start < transformer.output_indices_[name].stop
         ]
+
+    def by_column(self, n_features: int) -> Bools:
+        """See `Whole.by_column`."""
+        are = np.ones(n_features, dtype=bool)
+        for part in self._parts:
+            if not (is_passed_through(part.step) or acts_by_column(part.step)):
+                are[part.columns] = False
+        return are
 
     def __call__(self, rows: Floats, schema: Schema) -> Floats:
         """The inputs of the trees."""
@@ -140,6 +181,11 @@ class _Part:
                 raise NotSupported("an encoder refuses a category")
             table[np.flatnonzero(is_known), start + place[is_known]] = 1.0
             start += len(categories)
+
+
+def acts_by_column(step: Any) -> bool:
+    """Whether a transformer is known to look at its columns one by one; one of our own says so itself."""
+    return type(step) in _BY_COLUMN or getattr(step, "acts_by_column", None) is True
 
 
 def is_passed_through(step: Any) -> bool:

@@ -94,7 +94,10 @@ class TreeTwin:
         return TwinCells(self._inputs, self._ensemble, own, thresholds)
 
     def _own_inputs(self, rows: Floats, schema: Schema) -> Ints:
-        """The input that depends on one feature alone, if the feature moves nothing else; -1 for none."""
+        """The input that depends on one numeric feature alone, if the feature moves nothing else; -1 for none.
+
+        One move shows which input it is, but not that it is the only one: that the step must be known for.
+        """
         n_features = rows.shape[1]
         moved = np.tile(rows[0], (n_features, 1))
         places = np.arange(n_features)
@@ -103,7 +106,9 @@ class TreeTwin:
         inputs = self._inputs(np.concatenate([rows[:1], moved]), schema)
         is_moved = differs(inputs[1:], inputs[:1])
         is_own = (is_moved.sum(axis=1) == 1) & (is_moved & (is_moved.sum(axis=0) == 1)).any(axis=1)
-        return np.where(is_own, is_moved.argmax(axis=1), -1)
+        is_own &= ~schema.is_categorical & self._inputs.by_column(n_features)
+        own = np.where(is_own, is_moved.argmax(axis=1), -1)
+        return np.where(np.isin(own, self._ensemble.split_by_sets), -1, own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +132,7 @@ class TwinCells:
         return cells
 
 
-def _inputs_of(step: Any, ensemble: TreeEnsemble, schema: Schema) -> Callable[[Floats, Schema], Floats]:
+def _inputs_of(step: Any, ensemble: TreeEnsemble, schema: Schema) -> Direct | ByColumn | Whole:
     if step is None:
         return Direct(ensemble, schema)
     return ByColumn(step, ensemble, schema) if type(step) is ColumnTransformer else Whole(step, ensemble)

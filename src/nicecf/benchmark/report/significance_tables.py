@@ -10,7 +10,7 @@ import numpy as np
 from nicecf.benchmark import statistics
 from nicecf.benchmark.report import paper
 from nicecf.benchmark.report.findings import QUALITIES, ModelFindings, Ranking, label
-from nicecf.benchmark.report.names import PROPERTIES, pretty
+from nicecf.benchmark.report.names import PAPER_METHODS, PROPERTIES, pretty
 from nicecf.benchmark.report.results import Comparison, model_name
 from nicecf.benchmark.report.tables import method_head
 from nicecf.support.types import Bools
@@ -49,7 +49,7 @@ def ranking_rules(comparison: Comparison, model: str) -> Table:
             for rule, averages in by_rule.items():
                 distances[rule] += [abs(averages[one] - printed.averages[one]) for one in methods]
     note = "In the first line of each, what was not found has the last place."
-    if distances["last place"]:
+    if distances["last place"] and set(methods) == set(PAPER_METHODS):
         means = " and ".join(f"{np.mean(those):.2f} with {rule}" for rule, those in distances.items())
         note += f" From the paper's figures these are, on average, {means} away."
     title = f"Either rank for what was not found, {model_name(model)} classifier"

@@ -191,6 +191,11 @@ class TreeEnsemble:
         is_asked = ~nodes.is_leaf & (nodes.feature == number) & (nodes.category_set < 0)
         return np.unique(nodes.threshold[is_asked])
 
+    @cached_property
+    def split_by_sets(self) -> Ints:
+        """The inputs that some tree splits by a set of categories."""
+        return np.unique(self.nodes.feature[~self.nodes.is_leaf & (self.nodes.category_set >= 0)])
+
     def probabilities(self, inputs: Floats) -> Floats:
         """The probabilities of the classes, one line per row of inputs; NotSupported if the model refuses the rows."""
         inputs = self.compared(inputs)
