@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from nicecf.benchmark.report.claims import BOTH, BY_FOUND, OVER_DATASETS, Claim, Verdict
+from nicecf.benchmark.report.claims import AMONG_SHARED, BOTH, BY_FOUND, OVER_DATASETS, Claim, Verdict
 
-Source: TypeAlias = Literal["the paper's code", "the paper's text", "the models", "the implementation", "chance"]
+Source: TypeAlias = Literal[
+    "the paper's code", "the paper's text", "the models", "the implementation", "the comparison", "chance"
+]
 NOT_ESTABLISHED = "cause not established"
 
 
@@ -37,6 +39,7 @@ _FAST_BENCHMARKS = Cause(
 _OTHER_RULE = Cause(
     "the paper's code", "it ranks what was not found right after what was; the text says that it has the worst rank."
 )
+_FEWER_METHODS = Cause("the comparison", "among fewer methods, the same answers rank differently.")
 _SPLITS = Cause("chance", "with other training and test rows it comes out differently.")
 # By the claim's text and the classifier.
 CAUSES: Mapping[tuple[str, str], Cause] = {
@@ -86,4 +89,5 @@ def cause_of(claim: Claim, model: str, verdict: Verdict) -> str:
     flips = [name for name, holds in others if holds != first[1] and name != OVER_DATASETS]
     if not flips:
         return "the time limit"
-    return str(_OTHER_RULE if flips == [BY_FOUND] else _SPLITS)
+    by_rule: dict[tuple[str, ...], Cause] = {(BY_FOUND,): _OTHER_RULE, (AMONG_SHARED,): _FEWER_METHODS}
+    return str(by_rule.get(tuple(flips), _SPLITS))

@@ -16,13 +16,15 @@ Kind: TypeAlias = Literal["holds", "borderline", "does not hold", "not run"]
 BOTH = "ANN and RF"
 
 OVER_ROWS, BY_FOUND, OVER_DATASETS = "over all rows", "by found plus one", "over dataset means"
+AMONG_SHARED = "in this split, among the methods of all splits"
 # What the words mean, for the reader of a report. `judge` is this in code.
 HOW_JUDGED: tuple[str, ...] = (
     f"{OVER_ROWS}: as in the paper, ranks of all rows, the last place for what was not found, and the critical "
     "difference of that many rows.",
     f"{BY_FOUND}: the same, but what was not found has the rank after those that were found.",
-    "in every other split: other training and test rows, among the methods that are in all splits. This is left out "
-    "where these methods alone would change the verdict in the main split, too: then the others decide.",
+    f"in every split: in the others with other training and test rows, and {AMONG_SHARED}, which are those that take "
+    "minutes. For a claim about all methods the main split among these does not count, and where it would change the "
+    "verdict the others do not, either: then the methods that are missing decide.",
 )
 BESIDE_THE_VERDICT = (
     f"For claims of significance it is said beside the verdict what comes of them {OVER_DATASETS}: each dataset is one "
@@ -50,6 +52,11 @@ class Claim:
     models: tuple[str, ...] = ("ann", "rf")
     against_all: bool = False
     is_of_significance: bool = False
+
+    @property
+    def is_about_all(self) -> bool:
+        """Whether methods that are not there could change it."""
+        return self.against_all or not self.needs
 
     def model_for(self, model: str) -> str | None:
         """What to check the claim for where one asks for a classifier; None where it is not about that one."""
@@ -126,9 +133,11 @@ def _other_looks(claim: Claim, evidence: Evidence, model: str, holds: bool) -> d
     found = _looked(claim, others, model)
     if evidence.of_shared is None or not set(claim.needs) <= set(evidence.of_shared.methods):
         return found
-    # Among fewer methods a claim can hold that the missing ones break: the other splits know nothing of these.
-    here = _looked(claim, {"here": evidence.of_shared}, model)
-    return found | (_looked(claim, evidence.splits, model) if set(here.values()) == {holds} else {})
+    here = _looked(claim, {AMONG_SHARED: evidence.of_shared}, model)
+    if claim.is_about_all:
+        # Among fewer methods a claim can hold that the missing ones break: the other splits know nothing of these.
+        return found | (_looked(claim, evidence.splits, model) if set(here.values()) == {holds} else {})
+    return found | here | _looked(claim, evidence.splits, model)
 
 
 def _looked(claim: Claim, others: Mapping[str, Findings], model: str) -> dict[str, bool]:
