@@ -17,6 +17,9 @@ from scipy import stats
 
 ROOT = Path(__file__).parents[2]
 RECORDS, TABLES = ROOT / "results" / "paper", ROOT / "docs" / "results" / "paper" / "tables"
+pytestmark = pytest.mark.skipif(
+    not TABLES.is_dir(), reason="the report is published when all 40 tables are finished: make paper"
+)
 MODELS = ("ann", "rf")
 NAMES = {
     "nice-none": "NICE (none)",
