@@ -1,0 +1,89 @@
+"""The words of a feature's name, and what some words tell: in English and German."""
+
+from __future__ import annotations
+
+import re
+
+from nicecf.rules.parameters import Feature
+
+# Words stand in capitals (IDNumber), in camel case (taxRate), or apart (tax_rate); digits end a word.
+_WORD = re.compile(r"[^\W\d_]+")
+_CASE = re.compile(r"(?<=[^\W\d_A-ZÄÖÜ])(?=[A-ZÄÖÜ])|(?<=[A-ZÄÖÜ])(?=[A-ZÄÖÜ][^\W\d_A-ZÄÖÜ])")
+
+_PLAIN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+
+# One word is enough; several must all be in the name.
+PROTECTED = (
+    "sex", "gender", "race", "ethnicity", "ethnic", "age", "dob", "birth", "birthdate", "birthday", "birthplace",
+    "birthyear", "religion", "religious", "nationality", "citizenship", "citizen", "foreign", "foreigner",
+    "marital status", "personal status", "civil status", "disability", "disabled", "handicap", "pregnancy", "pregnant",
+    "pregnancies", "native country", "country origin", "national origin", "native language", "mother tongue",
+    "sexual orientation", "skin color", "skin colour", "veteran",
+    "geschlecht", "ethnie", "rasse", "hautfarbe", "alter", "altersgruppe", "lebensalter", "geburt", "geburtsdatum",
+    "geburtsjahr", "geburtstag", "geburtsort", "geburtsland", "religionszugehoerigkeit", "konfession", "nationalitaet",
+    "staatsangehoerigkeit", "staatsbuergerschaft", "familienstand", "zivilstand", "behinderung", "schwerbehinderung",
+    "behindert", "schwerbehindert", "grad der behinderung", "schwangerschaft", "schwanger", "herkunft",
+    "herkunftsland", "migrationshintergrund", "muttersprache",
+)  # fmt: skip
+# The age of one of these is nobody's age, and where it comes from nobody's origin.
+_THINGS = {
+    "account", "asset", "building", "car", "card", "company", "contract", "credit", "device", "file", "home", "house",
+    "item", "loan", "machine", "policy", "product", "property", "vehicle",
+    "fahrzeug", "firma", "gebaeude", "geraet", "haus", "konto", "kredit", "maschine", "produkt", "vertrag",
+}  # fmt: skip
+
+ONE_WAY = (
+    "age", "tenure", "seniority", "experience", "months as customer", "months customer", "years customer",
+    "months employed", "years employed", "years employment", "months employment", "years service", "years company",
+    "years job", "customer since months", "education num", "education years", "years education",
+    "alter", "lebensalter", "dienstalter", "dienstjahre", "betriebszugehoerigkeit", "berufserfahrung",
+    "beschaeftigungsdauer", "kundenjahre", "jahre betrieb", "jahre kunde",
+)  # fmt: skip
+# "months since the last order" starts again, and "desired years of experience" is nobody's.
+_NOT_ONE_WAY = {"since", "last", "remaining", "left", "max", "min", "required", "desired", "seit", "letzte", "rest"}
+
+# A name with one of these is an identifier whatever the column holds; with the second, if most values are unique.
+IDENTIFIER = {"id", "ids", "uuid", "guid", "identifier", "kennung", "kundennummer", "kontonummer", "iban", "ssn"}
+NUMBERED = {"number", "no", "nr", "num", "nummer", "key", "code", "name", "index", "phone", "email", "telefon"}
+
+# What names a column that was computed from others.
+COMPUTED = {
+    "total", "sum", "net", "balance", "difference", "diff", "delta", "overall", "combined", "ratio", "rate", "share",
+    "pct", "percent", "percentage", "per", "index", "bmi", "dti", "ltv", "margin", "profit", "amount", "area",
+    "gesamt", "summe", "saldo", "differenz", "quote", "anteil", "prozent", "gewinn", "betrag",
+}  # fmt: skip
+
+# Of two names that are otherwise alike, the one with a word of the first is at most the one with one of the second.
+LOW = {"min", "minimum", "low", "lower", "start", "first", "begin", "used", "paid", "net", "avg", "average", "mean",
+       "late", "unteres", "untere", "anfang", "netto"}  # fmt: skip
+HIGH = {"max", "maximum", "high", "higher", "upper", "end", "last", "limit", "total", "gross", "worst", "peak", "all",
+        "due", "oberes", "obere", "ende", "gesamt", "brutto"}  # fmt: skip
+
+
+def words_of(name: Feature) -> tuple[str, ...]:
+    """The words of a name, in small letters, without umlauts.
+
+    >>> words_of("personal_status-Sex"), words_of("customerID2"), words_of("Staatsangehörigkeit")
+    (('personal', 'status', 'sex'), ('customer', 'id'), ('staatsangehoerigkeit',))
+    """
+    parts = [part for word in _WORD.findall(str(name)) for part in _CASE.split(word)]
+    return tuple(part.lower().translate(_PLAIN) for part in parts)
+
+
+def protected_by(words: tuple[str, ...]) -> str | None:
+    """What of a name is commonly protected; None if nothing is.
+
+    >>> protected_by(("native", "country")), protected_by(("page",)), protected_by(("vehicle", "age"))
+    ('native country', None, None)
+    """
+    return None if _THINGS & set(words) else _first_in(PROTECTED, words)
+
+
+def one_way_by(words: tuple[str, ...]) -> str | None:
+    """What of a name says that its numbers only grow; None if nothing does."""
+    return None if _NOT_ONE_WAY & set(words) else _first_in(ONE_WAY, words)
+
+
+def _first_in(phrases: tuple[str, ...], words: tuple[str, ...]) -> str | None:
+    there = set(words)
+    return next((phrase for phrase in phrases if there.issuperset(phrase.split())), None)

@@ -1,0 +1,474 @@
+"""Rules that a training table suggests: planted structures are found, near misses and random tables give none."""
+
+import tomllib
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nicecf import Constraints
+from nicecf.rules.suggestions import suggestions_of, to_toml
+from nicecf.rules.suggestions.suggestion import in_expression, suggest_group, suggest_immutable
+from nicecf.rules.suggestions.words import one_way_by, protected_by, words_of
+
+N = 400
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def numbers(n=N, seed=0):
+    """Unlike columns of whole numbers, none of which tells another."""
+    random = rng(seed)
+    return pd.DataFrame(
+        {
+            "debt": random.integers(100, 2_000, n),
+            "income": random.integers(10_000, 90_000, n),
+            "rent": random.integers(200, 1_800, n),
+            "items": random.integers(1, 90, n),
+        }
+    )
+
+
+def found(X, *kinds):
+    return {one.toml: one.is_certain for one in suggestions_of(X) if one.kind in kinds}
+
+
+def rules_of(suggestions):
+    """What the file says, as the rules that are known today read it."""
+    read = tomllib.loads(to_toml(suggestions))
+    return Constraints(**{name: said for name, said in read.items() if name not in ("derived", "relations")})
+
+
+def dummies(dtype, *, drop_first=False):
+    housing = rng(1).choice(["own", "rent_free", "rent_paid"], N)
+    job = rng(2).choice(["none", "skilled", "unskilled"], N)
+    X = pd.DataFrame({"housing": housing, "job": job, "housing_cost": rng(3).integers(0, 900, N)})
+    return pd.get_dummies(X, columns=["housing", "job"], dtype=dtype, drop_first=drop_first)
+
+
+# One-hot groups.
+
+
+@pytest.mark.parametrize("dtype", [int, bool, float])
+def test_one_hot_columns_are_a_group(dtype):
+    assert found(dummies(dtype), "one_hot") == {
+        '["housing_own", "housing_rent_free", "housing_rent_paid"]': True,
+        '["job_none", "job_skilled", "job_unskilled"]': True,
+    }
+
+
+def test_a_row_without_any_or_with_two_of_the_columns_breaks_the_group():
+    X = dummies(int)
+    X.loc[7, ["job_none", "job_skilled", "job_unskilled"]] = [1, 1, 0]
+    assert found(X, "one_hot") == {'["housing_own", "housing_rent_free", "housing_rent_paid"]': True}
+
+
+def test_dummies_with_the_first_left_out_are_a_group_and_two_of_them_a_guess():
+    X = pd.get_dummies(
+        pd.DataFrame({"grade": rng(1).choice(list("abcd"), N), "job": rng(2).choice(list("xyz"), N)}), drop_first=True
+    )
+    assert found(X, "one_hot") == {'["grade_b", "grade_c", "grade_d"]': True, '["job_y", "job_z"]': False}
+
+
+def test_one_hot_columns_are_found_without_common_names_too():
+    X = pd.get_dummies(pd.Series(rng(1).choice(["red", "green", "blue"], N))).astype(int)
+    X.insert(1, "amount", rng(2).integers(0, 900, N))
+    X["male"] = rng(3).integers(0, 2, N)
+    X["other"] = rng(4).integers(0, 2, N)
+    X["female"] = 1 - X["male"]
+    assert found(X, "one_hot") == {'["blue", "green", "red"]': True, '["male", "female"]': True}
+
+
+def test_columns_that_exclude_each_other_are_found_among_others():
+    colors = pd.get_dummies(pd.Series(rng(1).choice(["red", "green", "blue"], N))).astype(int)
+    sizes = pd.get_dummies(pd.Series(rng(2).choice(["large", "middle", "small"], N))).astype(int)
+    X = pd.concat([colors, sizes], axis=1)[["red", "large", "green", "middle", "blue", "small"]]
+    assert found(X, "one_hot") == {'["red", "green", "blue"]': True, '["large", "middle", "small"]': True}
+
+
+def test_two_columns_that_differ_in_a_single_row_are_no_group():
+    X = pd.DataFrame({"alive": (np.arange(N) != 5).astype(int), "abroad": (np.arange(N) == 5).astype(int)})
+    assert found(X, "one_hot") == {}
+
+
+def test_rare_flags_that_exclude_each_other_by_accident_are_no_group():
+    X = pd.DataFrame(np.zeros((N, 4), dtype=int), columns=[f"sick_{name}" for name in "abcd"])
+    for j in range(4):
+        X.iloc[j * 10 : j * 10 + 6, j] = 1
+    assert found(X, "one_hot") == {}
+
+
+# Twins.
+
+
+def test_columns_that_determine_each_other_are_twins():
+    degree = rng(1).choice(["school", "college", "university", None], N)
+    X = pd.DataFrame({"degree": degree, "years": pd.Series(degree).map({"school": 9, "college": 13, "university": 18})})
+    X["age"] = rng(2).integers(18, 80, N)
+    assert found(X, "twins") == {'["degree", "years"]': True}
+    X.loc[5, "years"] = 18 if degree[5] != "university" else 9
+    assert found(X, "twins") == {}
+
+
+def test_unique_columns_are_twins_only_if_they_are_copies():
+    X = pd.DataFrame(rng(1).normal(size=(N, 3)), columns=["a", "b", "c"])
+    X["again"] = X["b"]
+    assert found(X, "twins") == {'["b", "again"]': True}
+
+
+def test_repeated_rows_make_no_twins():
+    X = pd.DataFrame(rng(1).normal(size=(N, 3)), columns=["a", "b", "c"])
+    assert found(pd.concat([X, X, X], ignore_index=True), "twins") == {}
+
+
+def test_groups_that_share_a_column_are_one():
+    X = dummies(int)
+    X["job_code"] = X["job_skilled"] + 2 * X["job_unskilled"]
+    X["wanted"] = X["job_skilled"]
+    assert found(X, "one_hot", "twins") == {
+        '["housing_own", "housing_rent_free", "housing_rent_paid"]': True,
+        '["job_none", "job_skilled", "job_unskilled", "wanted"]': True,
+    }
+
+
+# Derived columns.
+
+PLANTED = {
+    "total = debt + rent": lambda X: X["debt"] + X["rent"],
+    "net = income - debt": lambda X: X["income"] - X["debt"],
+    "cost = debt * items": lambda X: X["debt"] * X["items"],
+    "dti = round(debt * 12 / income, 2)": lambda X: (X["debt"] * 12 / X["income"]).round(2),
+    "dti = debt / income": lambda X: X["debt"] / X["income"],
+    "pct = round(rent * 100 / (rent + debt), 1)": lambda X: (100 * X["rent"] / (X["rent"] + X["debt"])).round(1),
+    "monthly = round(income / 12, 2)": lambda X: (X["income"] / 12).round(2),
+    "tax = round(income * 0.19, 2)": lambda X: (X["income"] * 0.19).round(2),
+    "total = debt + income + rent": lambda X: X["debt"] + X["income"] + X["rent"],
+    "rest_total = income - debt - rent": lambda X: X["income"] - X["debt"] - X["rent"],
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_a_computed_column_is_derived(planted):
+    X = numbers()
+    name, _, expression = planted.partition(" = ")
+    X.insert(1, name, PLANTED[planted](X))
+    (one,) = (one for one in suggestions_of(X) if one.kind == "derived")
+    assert tomllib.loads(to_toml([one])) == {"derived": {name: expression}}
+    assert one.seen == "equal in all 400 rows with these values"
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_one_broken_row_is_enough_against_a_derived_column(planted):
+    X = numbers()
+    name = planted.partition(" = ")[0]
+    X[name] = PLANTED[planted](X)
+    X.loc[300, name] += 3 if X[name].dtype.kind == "i" else 0.3
+    assert found(X, "derived") == {}
+
+
+def test_rows_with_missing_cells_say_nothing_of_a_derived_column():
+    X = numbers()
+    X["total"] = (X["debt"] + X["rent"]).astype(float)
+    X.loc[X.index % 5 == 0, "rent"] = np.nan
+    X.loc[X.index % 7 == 0, "total"] = np.nan
+    (one,) = (one for one in suggestions_of(X) if one.kind == "derived")
+    assert (one.toml, one.is_certain) == ('total = "debt + rent"', True)
+    assert one.seen == f"equal in all {X[['rent', 'total']].notna().all(axis=1).sum()} rows with these values"
+
+
+def test_an_equation_that_can_be_solved_for_any_column_is_a_guess():
+    X = numbers()[["debt", "rent"]].assign(both=lambda X: X["debt"] + X["rent"])
+    assert found(X, "derived") == {'both = "debt + rent"': False}
+
+
+def test_what_is_undefined_in_a_row_is_no_derived_column():
+    X = numbers()
+    X.loc[3, ["debt", "items"]] = 0
+    X["per"] = (X["debt"] / X["items"]).fillna(0.0)
+    assert found(X, "derived") == {'debt = "items * per"': False}
+
+
+def test_parts_that_hardly_matter_derive_nothing():
+    X = numbers()
+    X["flag"] = rng(5).integers(0, 2, N)
+    X["rare"] = np.where(np.arange(N) < 4, np.arange(N), 0)
+    X["flagged"] = X["debt"] * X["flag"]
+    X["nearly"] = X["debt"] + X["rare"]
+    assert found(X, "derived") == {}
+
+
+def test_no_column_is_derived_from_itself_in_a_circle():
+    X = numbers()
+    X["total"] = X["debt"] + X["rent"]
+    X["share"] = X["debt"] / X["total"]
+    X["grand_total"] = X["total"] + X["income"]
+    derived = {one.features[0]: set(one.features[1:]) for one in suggestions_of(X) if one.kind == "derived"}
+    assert derived.keys() == {"total", "share", "grand_total"}
+    while derived:
+        free = {name for name, parts in derived.items() if not parts & derived.keys()}
+        assert free
+        derived = {name: parts for name, parts in derived.items() if name not in free}
+
+
+def test_a_derived_column_needs_no_step():
+    X = pd.DataFrame({"rent": 50 * rng(1).integers(1, 90, N), "debt": 50 * rng(2).integers(1, 90, N)})
+    X["total"] = X["rent"] + X["debt"]
+    assert found(X, "step", "derived") == {"rent = 50": True, "debt = 50": True, 'total = "rent + debt"': True}
+
+
+# Relations.
+
+
+def limits(n=2_000):
+    low = rng(1).integers(0, 100, n)
+    return pd.DataFrame({"price_min": low, "price_max": low + rng(2).integers(0, 40, n), "price": rng(3).random(n)})
+
+
+def test_a_relation_is_certain_if_names_and_equal_rows_and_many_rows_say_so():
+    assert found(limits(), "relation") == {'"price_min <= price_max"': True}
+    assert found(limits(500), "relation") == {'"price_min <= price_max"': False}
+    apart = limits().assign(price_max=lambda X: X["price_max"] + 1)
+    assert found(apart, "relation") == {'"price_min <= price_max"': False}
+    assert found(limits().rename(columns={"price_min": "price_a", "price_max": "price_b"}), "relation") == {
+        '"price_a <= price_b"': False
+    }
+
+
+def test_what_may_be_an_accident_is_no_relation():
+    broken = limits()
+    broken.loc[9, "price_max"] = broken.loc[9, "price_min"] - 1
+    assert found(broken, "relation") == {}
+    assert found(limits().rename(columns={"price_min": "height"}), "relation") == {}
+    above = limits().assign(price_max=100 + rng(2).integers(0, 30, 2_000))  # whatever the rows, it holds
+    assert found(above, "relation") == {}
+
+
+def test_only_the_nearest_relations_are_told():
+    X = limits().assign(price_top=lambda X: X["price_max"] + rng(4).integers(0, 40, len(X)))
+    assert set(found(X, "relation")) == {'"price_min <= price_max"', '"price_max <= price_top"'}
+
+
+def test_a_derived_column_needs_no_relation_to_its_parts():
+    X = numbers()[["debt", "rent"]].rename(columns={"debt": "cost_a", "rent": "cost_b"})
+    X["cost_total"] = X["cost_a"] + X["cost_b"]
+    assert found(X, "derived", "relation") == {'cost_total = "cost_a + cost_b"': True}
+
+
+# Identifiers, free text and names.
+
+
+def test_identifiers_and_free_text_never_change():
+    X = numbers()
+    X["row"] = np.arange(N)
+    X["customer_id"] = rng(1).permutation(10**9 + 7919 * np.arange(N))
+    X["amount"] = rng(2).permutation(17 * np.arange(N) ** 2)
+    X["ticket"] = rng(6).permutation(3 * np.arange(N))
+    X["shop_id"] = rng(3).integers(0, 9, N)
+    X["code"] = [f"x{j:04}" for j in range(N)]
+    X["remark"] = [f"paid on day {j // 2} by card" for j in range(N)]
+    X["reason"] = [f"no answer since day {j // 4}" for j in range(N)]
+    X["ring_number"] = rng(4).integers(0, 3, N)
+    X["weight"] = rng(5).random(N)
+    kinds = {one.features: (one.kind, one.is_certain) for one in suggestions_of(X) if one.section == "immutable"}
+    assert kinds == {
+        ("row",): ("identifier", True),
+        ("customer_id",): ("identifier", True),
+        ("ticket",): ("identifier", False),
+        ("shop_id",): ("identifier", False),
+        ("code",): ("identifier", True),
+        ("remark",): ("free_text", False),
+        ("reason",): ("free_text", False),
+    }
+
+
+def test_text_that_is_mostly_new_is_certain():
+    X = pd.DataFrame({"remark": [f"paid on day {j // 2 if j < 150 else j} by card" for j in range(N)]})
+    (one,) = (one for one in suggestions_of(X) if one.section)
+    assert (one.kind, one.is_certain, one.seen) == ("free_text", True, "325 different values in 400 rows")
+
+
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("sex", "sex"), ("personalStatusSex", "sex"), ("AGE", "age"), ("age2", "age"), ("page", None), ("average", None),
+        ("vehicle_age", None), ("native-country", "native country"), ("country", None), ("Marital Status", "marital status"),
+        ("Staatsangehörigkeit", "staatsangehoerigkeit"), ("Familienstand", "familienstand"), ("Nationalität", "nationalitaet"),
+        ("Gehalter", None), ("dateOfBirth", "birth"), ("essex", None), (3, None),
+    ],
+)  # fmt: skip
+def test_protected_names_are_whole_words(name, word):
+    assert protected_by(words_of(name)) == word
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one_way"),
+    [
+        ("age", True), ("vehicleAge", True), ("months_as_customer", True), ("years_employed", True), ("Alter", True),
+        ("Betriebszugehörigkeit", True), ("months_since_last_order", False), ("years", False), ("usage", False),
+        ("education-num", True), ("remaining_tenure", False),
+    ],
+)  # fmt: skip
+def test_names_that_only_grow(name, is_one_way):
+    assert (one_way_by(words_of(name)) is not None) == is_one_way
+
+
+def test_what_only_names_tell_is_a_guess_and_a_direction_needs_numbers():
+    X = pd.DataFrame({"age": [20, 30], "sex": ["f", "m"], "seniority": ["junior", "senior"]})
+    told = [(one.section, one.features, one.is_certain) for one in suggestions_of(X) if one.section]
+    assert told == [("immutable", ("age",), False), ("immutable", ("sex",), False), ("increasing", ("age",), False)]
+
+
+def test_the_columns_of_a_protected_feature_stand_in_one_line():
+    X = pd.get_dummies(pd.DataFrame({"race": rng(1).choice(["a", "b", "c"], N)}))
+    assert found(X, "protected") == {'"race_a", "race_b", "race_c"': False}
+
+
+# Steps, and missing values.
+
+
+def test_steps_are_found_and_one_broken_row_has_none():
+    X = pd.DataFrame(
+        {
+            "fifties": 50 * rng(1).integers(0, 40, N),
+            "halves": 0.5 * rng(2).integers(0, 40, N),
+            "sevens": 7 * rng(3).integers(0, 40, N),
+            "whole": rng(4).integers(0, 40, N).astype(float),
+            "integers": rng(5).integers(0, 40, N),
+            "cents": rng(6).integers(0, 4000, N) / 100,
+            "few": 50 * rng(7).integers(0, 3, N),
+        }
+    )
+    assert found(X, "step") == {"fifties = 50": True, "halves = 0.5": True, "sevens = 7": False, "whole = 1": True}
+    X.loc[3, ["fifties", "sevens"]] = [51, 8]
+    X.loc[3, ["halves", "whole"]] = 0.3
+    assert found(X, "step") == {}
+
+
+def test_what_is_never_missing_is_one_sentence():
+    X = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", None], "c": [1.0, np.nan]})
+    (one,) = (one for one in suggestions_of(X) if one.kind == "never_missing")
+    assert one.features == ("a",)
+    assert one.seen.startswith("1 of 3 columns are filled in all 2 rows")
+    assert f"# {one.seen}.\n" in to_toml([one])
+    assert found(pd.DataFrame({"a": [1.0, np.nan]}), "never_missing") == {}
+
+
+# Tables that hold nothing, and all kinds of tables.
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_tables_give_no_groups_no_derived_columns_and_no_relations(seed):
+    random = rng(seed)
+    X = pd.DataFrame({f"whole_{j}": random.integers(0, 200, N) for j in range(12)})
+    X = X.assign(**{f"size_{j}": np.round(random.normal(50, 9, N), 1) for j in range(8)})
+    X = X.assign(**{f"rare_{j}": np.where(random.random(N) < 0.8, 0, random.integers(0, 90, N)) for j in range(8)})
+    X = X.assign(**{f"flag_{j}": (random.random(N) < 0.1).astype(int) for j in range(8)})
+    X = X.assign(**{f"kind_{j}": random.choice(list("abcd"), N) for j in range(4)})
+    assert found(X, "one_hot", "twins", "derived", "relation", "identifier", "free_text") == {}
+
+
+def test_every_container_gives_the_same_suggestions():
+    X = dummies(int).assign(age=rng(7).integers(20, 60, N), cost=50 * rng(8).integers(1, 90, N))
+    X["total"] = X["cost"] + X["housing_cost"]
+    X["id"] = np.arange(N)
+    expected = suggestions_of(X)
+    assert {one.kind for one in expected} >= {"one_hot", "derived", "identifier", "step", "protected", "one_way"}
+    assert suggestions_of(pl.from_pandas(X)) == expected
+    assert suggestions_of(X.convert_dtypes(dtype_backend="pyarrow")) == expected
+    array = suggestions_of(X.to_numpy())
+    assert [one.toml for one in array if one.kind == "one_hot"] == ['["x1", "x2", "x3"]', '["x4", "x5", "x6"]']
+    assert [one.toml for one in array if one.section == "derived"] == ['x9 = "x0 + x8"']
+
+
+def test_a_table_that_was_read_stays_as_it_was():
+    X = numbers().assign(total=lambda X: X["debt"] + X["rent"])
+    before = X.copy()
+    suggestions_of(X)
+    pd.testing.assert_frame_equal(X, before)
+
+
+# The file.
+
+
+def test_the_file_has_active_lines_for_what_is_certain_and_comments_for_guesses():
+    X = dummies(int).assign(age=rng(7).integers(20, 60, N), cost=50 * rng(8).integers(1, 90, N))
+    X["total"] = X["cost"] + X["housing_cost"]
+    X["id"] = np.arange(N)
+    text = to_toml(suggestions_of(X))
+    assert tomllib.loads(text) == {
+        "immutable": ["id"],
+        "increasing": [],
+        "groups": [
+            ["housing_own", "housing_rent_free", "housing_rent_paid"],
+            ["job_none", "job_skilled", "job_unskilled"],
+        ],
+        "step": {"cost": 50},
+        "derived": {"total": "housing_cost + cost"},
+    }
+    assert '    "id",  # 400 different values in 400 rows, whole numbers\n' in text
+    assert '    # "age",  # the name says age, which only grows\n' in text
+    assert all(len(line) <= 120 for line in text.splitlines())
+    rules = rules_of(suggestions_of(X))
+    assert list(rules.immutable) == ["id"]
+    assert rules.step == {"cost": 50}
+
+
+def test_a_file_without_suggestions_is_a_comment():
+    assert tomllib.loads(to_toml([])) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("income", "income"), ("loan amount", "`loan amount`"), ("a`b", "`a``b`"), ("round", "`round`"), ("if", "`if`")],
+)
+def test_odd_names_stand_in_backquotes_in_an_expression(name, written):
+    assert in_expression(name) == written
+
+
+@given(st.lists(st.text(), min_size=2, max_size=4, unique=True))
+def test_every_name_is_valid_toml_and_is_read_back(names):
+    X = pd.DataFrame({name: rng(j).integers(0, 60, 120) * 50 for j, name in enumerate(names)})
+    X["total"] = X[names[0]] + X[names[1]] if "total" not in names else 1
+    suggestions = suggestions_of(X)
+    read = tomllib.loads(to_toml(suggestions))
+    steps = {name for name in read.get("step", {}) if name in names}
+    derived = {one.features[0] for one in suggestions if one.kind == "derived" and one.is_certain}
+    assert steps == set(names) - derived
+    assert derived == set(read.get("derived", {}))
+    listed = [suggest_immutable("protected", *names, is_certain=True, seen="".join(names))]
+    listed.append(suggest_group("twins", names, is_certain=True, seen="\n".join(names)))
+    assert tomllib.loads(to_toml(listed)) == {"immutable": names, "groups": [names]}
+
+
+@pytest.mark.parametrize("name", ["\ud800", ("a", 1), 2.5])
+def test_a_name_that_toml_cannot_hold_is_commented_out(name):
+    one = suggest_immutable("identifier", name, is_certain=True, seen="unique")
+    assert not one.is_certain
+    assert "write this rule in Python" in one.seen
+    text = to_toml([one])
+    assert tomllib.loads(text) == {"immutable": []}
+    text.encode()
+
+
+def test_columns_that_are_numbered_can_be_listed_but_are_no_keys():
+    X = pd.DataFrame({0: np.arange(N), 1: 50 * rng(1).integers(0, 90, N), 2: rng(2).integers(0, 9, N)})
+    assert tomllib.loads(to_toml(suggestions_of(X))) == {"immutable": [0], "step": {}}
+
+
+@given(st.integers(0, 10_000), st.integers(1, 300), st.integers(1, 6))
+def test_what_is_certain_of_any_table_are_rules_that_do_not_contradict_each_other(seed, n_rows, n_columns):
+    random = rng(seed)
+    X = pd.DataFrame(index=range(n_rows))
+    for j in range(n_columns):
+        kind = random.integers(0, 6)
+        base = random.integers(0, random.integers(1, 50) + 1, n_rows)
+        X[f"age_{j}"] = [base, base * 0.5, base.astype(str), np.where(base % 3 == 0, np.nan, base), base % 2 == 0,
+                         np.arange(n_rows) * 5][kind]  # fmt: skip
+    X["copy"] = X["age_0"]
+    rules = rules_of(suggestions_of(X))
+    assert {one for group in rules.groups for one in group} <= set(X.columns)
