@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nicecf import Constraints
+from nicecf.rules.expressions import Expression, Relation
 from nicecf.rules.suggestions import suggestions_of, to_toml
 from nicecf.rules.suggestions.suggestion import in_expression, suggest_group, suggest_immutable
 from nicecf.rules.suggestions.words import one_way_by, protected_by, words_of
@@ -160,6 +161,8 @@ def test_a_computed_column_is_derived(planted):
     (one,) = (one for one in suggestions_of(X) if one.kind == "derived")
     assert tomllib.loads(to_toml([one])) == {"derived": {name: expression}}
     assert one.seen == "equal in all 400 rows with these values"
+    again = Expression.parse(expression).evaluated({column: X[column].to_numpy() for column in X})
+    assert again == pytest.approx(X[name].to_numpy(), abs=0.51 * 10.0 ** -(Expression.parse(expression).digits or 9))
 
 
 @pytest.mark.parametrize("planted", PLANTED)
@@ -251,6 +254,8 @@ def test_what_may_be_an_accident_is_no_relation():
 def test_only_the_nearest_relations_are_told():
     X = limits().assign(price_top=lambda X: X["price_max"] + rng(4).integers(0, 40, len(X)))
     assert set(found(X, "relation")) == {'"price_min <= price_max"', '"price_max <= price_top"'}
+    for relation in found(X, "relation"):
+        assert Relation.parse(relation.strip('"')).holds({column: X[column].to_numpy() for column in X}).all()
 
 
 def test_a_derived_column_needs_no_relation_to_its_parts():
