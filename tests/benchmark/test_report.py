@@ -519,6 +519,7 @@ def test_a_claim_about_a_method_that_was_not_run_says_so():
     assert str(nice).startswith("not run (NICE (spars), ")
 
 
+@pytest.mark.deep
 def test_with_all_methods_every_claim_is_judged():
     kinds = {kind for claim in PAPER_CLAIMS for kind in kinds_of(claim, findings_of(made_up(("adult", "clean2"))))}
     assert kinds <= {"holds", "borderline", "does not hold"}
