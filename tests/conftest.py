@@ -3,8 +3,6 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from nicecf.search import autoencoder
-
 # Few examples for every change, many where time does not count: `make test-deep`. In CI the same ones each time.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("fast", max_examples=20, derandomize=bool(os.environ.get("CI")), **_COMMON)
@@ -28,5 +26,5 @@ _TRAINED_BRIEFLY = {
 def brief_training(request):
     with pytest.MonkeyPatch.context() as patch:
         if request.module.__name__.rpartition(".")[2] in _TRAINED_BRIEFLY:
-            patch.setattr(autoencoder, "_MOST_UPDATES", 300)
+            patch.setattr("nicecf.search.autoencoder._MOST_UPDATES", 300)
         yield
