@@ -70,11 +70,12 @@ class DiCE(Baseline):
     the column's distinct values that is nearest to their median, nor than the median absolute deviation; columns where
     that is far come first. dice-ml goes one unit of the last decimal at a time, 10,000 of them at most, which in a
     column of fifteen decimals leads nowhere. Here it is the same units where 100 are enough, else 100 equal steps, and
-    the last of them is the row's own number to the last digit. Numbers keep
-    all their digits (dice-ml would have 32 bits of them, and round them after its own check), and the weights of the
-    genetic method are not rounded to two decimals, which are 0 for columns of large numbers. dice-ml takes no missing
-    numbers: training rows with one are left out, and rows with one have no counterfactual. A missing category is a
-    category.
+    the last of them is the row's own number to the last digit.
+
+    Numbers keep all their digits (dice-ml would have 32 bits of them, and round them after its own check), and the
+    weights of the genetic method are not rounded to two decimals, which are 0 for columns of large numbers. dice-ml
+    takes no missing numbers: training rows with one are left out, and rows with one have no counterfactual. A missing
+    category is a category.
 
     dice-ml takes one row at a time, so this is not in lock-step: the model is called for every row apart. Meanwhile
     numpy's and Python's global random numbers are seeded by ``random_state`` and the row; afterwards they are what they

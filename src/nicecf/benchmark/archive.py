@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nicecf.benchmark.store import FILE, MEASURES, MERGED, TIMINGS, Store
+from nicecf.benchmark.store import FILE, MEASURES, MERGED, TABLES, TIMINGS, Store
 from nicecf.exceptions import ExperimentError
 from nicecf.support.extras import require
 
-FOLDER = "tables"
+FOLDER = TABLES
 _KEY, _FORMAT = b"nicecf", 1
 _FACTS = ("datasets", "models", "autoencoders", "cells")
 _WORDS = ("model", "method", "status", "reason", "note")
@@ -76,14 +76,13 @@ def take_up(store: Store) -> None:
     for path in _files(store.folder):
         dataset = path.name.removesuffix(".parquet")
         told = _told(path)
-        new = {cell["method"] for cell in told["cells"] if _key(cell) not in finished and cell["status"] != "failed"}
+        new = [cell for cell in told["cells"] if _key(cell) not in finished]
         if not new:
             continue
         _check_like(store, told["about"], path)
         _check_models(store, told["models"], path)
         records = _records(path)
-        lines: dict[str, Any] = {table: told[table] for table in _FACTS}
-        lines["cells"] = [cell for cell in told["cells"] if _key(cell) not in finished]
+        lines = {table: told[table] for table in _FACTS} | {"cells": new}
         missing = records[[key not in finished for key in _keys(records, dataset)]]
         store.write_all(lines | {"records": _lines(missing.assign(dataset=dataset))})
         store.tell(**{key: value for key, value in told["about"].items() if key not in store.about()})

@@ -278,8 +278,8 @@ def as_floats(dataset: Dataset) -> Floats:
 def _trained(store: Store, plan: Plan, problem: Problem, name: str) -> Any:
     """The classifier; the parameters of an earlier run are not searched again.
 
-    ExperimentError where it is not the one that the results so far are of: on another processor, rounding may lead
-    the training of a network elsewhere.
+    SchemaError, which ends this table alone, where it is not the one that the results so far are of: on another
+    processor, rounding may lead the training of a network elsewhere.
     """
     known = _known(store, problem, name)
     tuned = known if plan.tuned is None or known is not None else _known(archive.opened(plan.tuned), problem, name)

@@ -20,6 +20,8 @@ import pandas as pd
 from nicecf.exceptions import ExperimentError, OptionError
 
 FILE = "results.sqlite"
+# Beside it, a Parquet file for each table that is finished: see `archive`.
+TABLES = "tables"
 _LOCK = "running.sqlite"
 # "nice" in ASCII, and the number of this layout: what tells our file from any other.
 _APPLICATION, _FORMAT = 0x6E696365, 2
@@ -94,7 +96,7 @@ class Store:
             ) from error
         if FILE in others:
             _check_ours(folder / FILE)
-        elif set(others) - {_LOCK, f"{_LOCK}-journal", f"{FILE}-journal"} and not list(folder.glob("tables/*.parquet")):
+        elif set(others) - {_LOCK, f"{_LOCK}-journal", f"{FILE}-journal"} and not _has_tables(folder):
             raise ExperimentError(
                 f"{folder} is not empty and holds no results of nicecf ({others[0]!r} is there): nothing was written. "
                 "Pass a new folder, or that of an earlier run."
@@ -261,6 +263,10 @@ class Store:
                 yield connection
         except (sqlite3.Error, pd.errors.DatabaseError) as error:
             raise ExperimentError(f"the results in {self.folder} cannot be read: {error}.") from error
+
+
+def _has_tables(folder: Path) -> bool:
+    return any(folder.glob(f"{TABLES}/*.parquet"))
 
 
 def _both(one: Any, other: Any) -> Any:

@@ -133,7 +133,8 @@ def _beats_with_fewer_features(hybrids: Hybrids, known: Hybrids) -> Bools:
     beaten = hybrids.changes[:, None] >= known.changes
     beaten &= hybrids.distances[:, None] >= known.distances
     beaten &= hybrids.errors[:, None] >= known.errors
-    shared = hybrids.swapped.astype(np.float32) @ known.swapped.T.astype(np.float32)
+    with np.errstate(invalid="ignore"):  # of zeros and ones: now and then the linear algebra warns of what it read past
+        shared = hybrids.swapped.astype(np.float32) @ known.swapped.T.astype(np.float32)
     beaten &= shared == known.changes
     return np.asarray(beaten)
 
