@@ -182,7 +182,12 @@ class NICE(Explainer):
         self._check_options()  # again, for set_params
         options = ModelOptions(self.model, self.classes, self.decision, self.min_probability, self.robust_to)
         training, values = learn(
-            options, X, y, categorical_features=self.categorical_features, needs_labels=self.justified
+            options,
+            X,
+            y,
+            categorical_features=self.categorical_features,
+            needs_labels=self.justified,
+            constraints=self.constraints,
         )
         return self._keep(self._fitted_to(training, values))
 
@@ -325,8 +330,10 @@ class NICE(Explainer):
         twin, twin_cost, uses_twin = twin_for(
             self.accelerate, self.model, training.schema, canaries, sample, cost, may_be_read=self._may_be_read
         )
-        distance = Heom.of(values, schema.is_categorical, self.scale, weights_of(self.feature_weights, schema))
-        statistics = training.statistics if schema is training.schema else TableStatistics.of(values, schema)
+        weights = schema.reduced_weights(weights_of(self.feature_weights, schema.full))
+        distance = Heom.of(values, schema.is_categorical, self.scale, weights)
+        is_guarded = schema is not training.schema
+        statistics = TableStatistics.of(schema.expand(values), schema.full) if is_guarded else training.statistics
         donors = self._indexed(training, values, distance)
         if twin is not None:
             donors = donors.with_cells(TreeCells(twin, training.schema))

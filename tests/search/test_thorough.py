@@ -475,6 +475,7 @@ def test_a_search_that_had_no_time_to_measure_its_start_has_no_answer():
         wanted=np.array([False, True]),
         singles=start.take(slice(0, 0)),
         panel=panel,
+        accepts=lambda values, outputs: panel.accepts(outputs, np.array([False, True])),
         check=lambda hybrids, outputs: None,
     )
     score = Scorer.of(linear, width=2, cost=Cost(0.0, 0.0))

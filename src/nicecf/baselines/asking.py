@@ -18,16 +18,17 @@ def towards(question: Question, lines: Ints, values: Floats) -> tuple[Bools, Flo
     the values are accepted, whatever the decision rule, and grows with the score on both sides of it. Raises
     OutOfTime past the deadline.
     """
-    return read(question, lines, question.score(values))
+    return read(question, lines, values, question.score(values))
 
 
-def read(question: Question, lines: Ints | int, outputs: Floats) -> tuple[Bools, Floats]:
+def read(question: Question, lines: Ints | int, values: Floats, outputs: Floats) -> tuple[Bools, Floats]:
     """The same for what the model has said already, of values for some rows, or all for one."""
-    panel, wanted = question.panel, np.broadcast_to(question.wanted[lines], (len(outputs), question.wanted.shape[1]))
-    is_accepted = panel.accepts(outputs, wanted)
+    lines = np.broadcast_to(lines, len(outputs))
+    panel, wanted = question.panel, question.wanted[lines]
+    is_accepted = question.accepts(lines, values, outputs)
     far = (1.0 + panel.scores(outputs, wanted)) / 2.0
     if not all(member.rule.is_highest for member in panel.members):
-        # Another rule puts the border elsewhere: each side of it gets a half.
+        # Another rule of the decision puts the border elsewhere: each side of it gets a half.
         far = np.where(is_accepted, 1.0 + far, far) / 2.0
     just_past, just_before = np.nextafter(0.5, 1.0), np.nextafter(0.5, 0.0)
     return is_accepted, np.where(is_accepted, np.maximum(far, just_past), np.minimum(far, just_before))

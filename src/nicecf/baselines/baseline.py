@@ -91,7 +91,7 @@ class Checked:
         values, _ = with_own_cells(rows, np.concatenate([found.values, *(one[None] for _, one in found.further)]))
         if is_found.any():
             outputs[is_found] = question.score.until(None)(values[is_found])
-        is_good = is_found & question.panel.accepts(outputs, question.wanted[row]) & differs(rows, values).any(axis=1)
+        is_good = is_found & question.accepts(row, values, outputs) & differs(rows, values).any(axis=1)
         kept = _distinct(row, values, is_good)
         walks = jump(rows, values, outputs)
         if found.walks is not None:

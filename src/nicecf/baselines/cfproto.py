@@ -281,8 +281,9 @@ class _Descents:
         is_mixed = differs(question.trained.rounded(between), between).any()
         together = [values, between] if is_mixed else [np.concatenate([values, between])]
         outputs = np.concatenate([question.score(some) for some in together])
+        lines = np.concatenate([descending.lines, descending.lines])
+        is_accepted = question.accepts(lines, np.concatenate([values, here]), outputs[: 2 * n])
         wanted = question.wanted[descending.lines]
-        is_accepted = question.panel.accepts(outputs[: 2 * n], np.concatenate([wanted, wanted]))
         # Not ``far`` of the question, which stands still between a half and a higher cut-off.
         scores = question.panel.scores(outputs[2 * n :], wanted[np.concatenate([at, at])])
         slopes = np.zeros_like(points)

@@ -142,7 +142,7 @@ class _WantedOrNot:
         lines = np.full(len(values), self._line)
         # Two methods ask about the whole training data for every row; fit knows the answers.
         if np.array_equal(values, self._table.values):
-            _, far = read(self._question, lines, self._outputs)
+            _, far = read(self._question, lines, values, self._outputs)
         else:
             _, far = towards(self._question, lines, rounded(self._question, lines, values))
         return np.column_stack([1.0 - far, far])

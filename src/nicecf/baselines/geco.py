@@ -15,7 +15,7 @@ from nicecf.baselines.lock_step import RowSearch, found_row_by_row
 from nicecf.exceptions import OptionError
 from nicecf.explain.training import Training
 from nicecf.models.scorer import OutOfTime
-from nicecf.rules.kinds.groups import Groups, joined_groups
+from nicecf.rules.kinds.groups import Groups, joined_groups, own_groups
 from nicecf.search.distance import Heom
 from nicecf.search.question import Question
 from nicecf.support.options import check_amount, check_count, check_seed
@@ -123,7 +123,8 @@ class GeCo(Baseline):
         schema = training.schema
         # A name and a position may mean the same feature, so that only now is it clear which groups are one.
         together: Any = joined_groups(
-            [[schema.position(feature, "groups") for feature in group] for group in Groups().read(self.groups)]
+            [schema.moving(schema.full.position(feature, "groups")) for feature in group]
+            for group in own_groups(Groups().read(self.groups))
         )
         options = _Options(**{field.name: getattr(self, field.name) for field in fields(_Options)})
         space = FeasibleSpace.of(values, schema.is_categorical, together)
@@ -171,7 +172,8 @@ class _Evolution:
         try:
             # The first turn selects the initial population; the generations follow.
             for generation in range(options.max_generations + 1):
-                is_accepted, far = read(question, line, (yield "score", space.applied(row, candidates)))
+                values = space.applied(row, candidates)
+                is_accepted, far = read(question, line, values, (yield "score", values))
                 lacking = costs[candidates].sum(axis=1) + np.where(is_accepted, 0.0, 1.0 - far)
                 kept = np.lexsort((lacking, ~is_accepted))[: options.population]
                 before, fittest = fittest, candidates[kept]

@@ -128,14 +128,14 @@ class _Spheres:
         try:
             for _ in range(_MOST_HALVINGS):
                 points = drawn(0.0, radius)
-                is_enemy, _ = read(question, line, (yield "score", points))
+                is_enemy, _ = read(question, line, points, (yield "score", points))
                 if not is_enemy.any():
                     break
                 nearest = _nearest(row, scales, points, is_enemy)
                 radius /= 2
             for shell in range(1, self.max_shells + 1):
                 points = drawn(shell * radius, (shell + 1) * radius)
-                is_enemy, _ = read(question, line, (yield "score", points))
+                is_enemy, _ = read(question, line, points, (yield "score", points))
                 if is_enemy.any():
                     nearest = _nearest(row, scales, points, is_enemy)
                     break
@@ -173,7 +173,7 @@ def _nearest(row: Floats, scales: Floats, points: Floats, is_enemy: Bools) -> Fl
 
 
 def _sparse(
-    said: Callable[[Floats], tuple[Bools, Floats]], row: Floats, scales: Floats, enemy: Floats
+    said: Callable[[Floats, Floats], tuple[Bools, Floats]], row: Floats, scales: Floats, enemy: Floats
 ) -> RowSteps[Floats]:
     """Put the features that moved least back, one after the other, while the class stays: all in one question."""
     moved = np.flatnonzero((scales > 0) & (enemy != row))
@@ -181,6 +181,6 @@ def _sparse(
     candidates = np.tile(enemy, (len(order), 1))
     for k, feature in enumerate(order):
         candidates[k:, feature] = row[feature]
-    is_enemy, _ = said((yield "score", candidates))
+    is_enemy, _ = said(candidates, (yield "score", candidates))
     n_back = int(np.argmin(is_enemy))  # the last candidate is the row itself, and no enemy
     return enemy if n_back == 0 else np.asarray(candidates[n_back - 1])

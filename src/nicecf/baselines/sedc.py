@@ -98,7 +98,7 @@ class _ToTheCenter:
             return found
         ends_at = Donors(np.full(len(question), -1), ends, end_outputs)
         walks = walk_greedily(question, ends_at, reward=objectives.sparsity, distance=self.distance)
-        is_there = question.panel.accepts(walks.outputs, question.wanted)
+        is_there = question.accepts(np.arange(len(question)), walks.values, walks.outputs)
         is_there &= differs(question.rows, walks.values).any(axis=1)
         found.is_found[:] = is_there
         found.is_cut[:] = walks.is_cut
@@ -134,7 +134,7 @@ class _BestFirst:
             if new:
                 is_taken = np.array([[one >> j & 1 for j in range(len(row))] for one in new], dtype=bool)
                 values = np.where(is_taken, end, row)
-                is_accepted, far = read(question, line, (yield "score", values))
+                is_accepted, far = read(question, line, values, (yield "score", values))
                 if is_accepted.any():
                     return np.asarray(values[np.where(is_accepted, far, -np.inf).argmax()])
                 for lacks, one in zip((1.0 - far).tolist(), new, strict=True):

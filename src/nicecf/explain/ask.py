@@ -13,7 +13,8 @@ from nicecf.rules.parts import parts_of
 from nicecf.search.donors import Ahead, look_ahead
 from nicecf.search.question import Question
 from nicecf.support.progress import Choice
-from nicecf.support.types import Bools, Table
+from nicecf.support.types import Bools, Floats, Table
+from nicecf.tables.schema import Schema, differs
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,8 @@ def ask(call: Call, fitted: Fitted, *, by_twin: bool = False) -> Question:
     The deadline holds for all later calls: without this one, there is no answer at all. ``by_twin``: the twin of the
     model is asked in its place; NotSupported where it cannot answer.
     """
-    rows, schema = fitted.schema.encode(call.X)
+    given, full = fitted.schema.full.encode(call.X)
+    rows, schema = fitted.schema.reduce(given, full)
     index = schema.container.labels(call.X)
     parts = parts_of(fitted.constraints, call.constraints, schema, rows, trained=fitted.schema, index=index)
     targets = targets_of(call.target_class, fitted.panel.classes, len(rows))
@@ -63,7 +65,7 @@ def ask(call: Call, fitted: Fitted, *, by_twin: bool = False) -> Question:
         answers = score.until(None)(rows if by_twin else np.concatenate([rows, canaries.values]), lambda: ahead.rows)
         if not by_twin:
             canaries.check(answers[len(rows) :], fitted.panel)
-        outputs = answers[: len(rows)]
+        outputs = _as_given(answers[: len(rows)], given, rows, schema, fitted, by_twin=by_twin)
     wanted = _wanted(targets, fitted.panel.decide(outputs))
     return Question(
         schema=schema,
@@ -76,8 +78,19 @@ def ask(call: Call, fitted: Fitted, *, by_twin: bool = False) -> Question:
         parts=tuple(parts),
         error=None if fitted.plausibility is None else fitted.plausibility.for_rows(schema),
         n_wanted=call.n_wanted,
+        given=given,
         likely=None if fitted.neighborhood is None else ahead.likely(fitted.neighborhood.donors.index, wanted),
     )
+
+
+def _as_given(outputs: Floats, given: Floats, rows: Floats, schema: Schema, fitted: Fitted, *, by_twin: bool) -> Floats:
+    """What the models say of the rows as they were handed in: what is computed may be rounded otherwise in them."""
+    is_other = differs(given, schema.expand(rows)).any(axis=1)
+    if not is_other.any():
+        return outputs
+    outputs = outputs.copy()
+    outputs[is_other] = fitted.models.scorer(schema.full, by_twin=by_twin)(given[is_other])
+    return outputs
 
 
 def _wanted(targets: Bools, decided: Any) -> Bools:

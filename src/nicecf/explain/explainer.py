@@ -34,8 +34,8 @@ class Explainer(BaseEstimator):
         self._given = described(self.get_params(deep=False))
         self._options = self._given | self._chosen()
         self.classes_ = _label_array(fitted.panel.classes)
-        self.feature_names_in_ = _label_array(fitted.schema.names)
-        self.n_features_in_ = len(fitted.schema.names)
+        self.feature_names_in_ = _label_array(fitted.schema.full.names)
+        self.n_features_in_ = len(fitted.schema.full.names)
         return self
 
     def _chosen(self) -> dict[str, Json]:

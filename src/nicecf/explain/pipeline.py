@@ -20,11 +20,13 @@ from nicecf.models.twin import NotSupported
 from nicecf.results.batch import Batch, Scored
 from nicecf.results.long_tables import Front, Steps
 from nicecf.results.provenance import Provenance
+from nicecf.results.table_distance import TableDistance
 from nicecf.rules.parts import Part, keep_rules, rules_at
 from nicecf.search.answers import Answers, Points
 from nicecf.search.question import Question, in_parts
 from nicecf.support.progress import reporting
 from nicecf.support.types import Bools, Floats, Ints, Objects
+from nicecf.tables.reduced import ReducedSchema
 from nicecf.tables.schema import Schema, differs
 
 
@@ -41,7 +43,7 @@ def explain_by(call: Call, fitted: Fitted, *, by_twin: bool) -> Batch:
     """The walk of every row, from what was called to what is handed out."""
     question = ask(call, fitted, by_twin=by_twin)
     with reporting(call.progress, len(question), if_long=call.if_long) as report:
-        answers = in_parts(replace(question, report=report), ~question.is_answered, fitted.search)
+        answers = in_parts(replace(question, report=report), question.is_open, fitted.search)
     answers = withhold(question, answers, fitted)
     seen, answers = verify(question, answers, fitted, by_twin=by_twin)
     reasons = why_not(question, answers, fitted)
@@ -53,31 +55,34 @@ def batch_of(
 ) -> Batch:
     """Put a result together: an entry for each counterfactual, and one for each row without."""
     panel, schema, points = fitted.panel, question.schema, answers.points
+    assert question.given is not None
     still = np.setdiff1d(np.arange(len(question)), points.row)
     n_still = len(still)
     row = np.concatenate([still, points.row])
     order = np.argsort(row, kind="stable")
     row = row[order]
-    values = np.concatenate([question.rows[still], points.values])[order]
+    whole = schema.expand(points.values)
+    values = np.concatenate([question.given[still], whole])[order]
     outputs = np.concatenate([question.outputs[still], points.outputs])[order]
     donors = np.concatenate([np.full(n_still, -1), fitted.positions(points.donor)])[order]
     found = (question.is_answered | answers.has_answer())[row]
     held = np.full(values.shape, -1, dtype=np.intp)
-    held[n_still:] = _held(question, points, fitted)
+    held[n_still:] = _of_table(schema, _held(question, points, fitted), question.given[points.row], whole)
     errors = np.full(len(row), np.nan)
     if question.error is not None and found.any():
-        errors[found] = question.error(values[found])
+        moved = np.concatenate([question.rows[still], points.values])[order]
+        errors[found] = question.error(moved[found])
     several = call.n_wanted > 1
     # What the caller does to the table afterwards is not what was explained.
     table = schema.container.take(call.X, row)
     return Batch(
         table=table,
         labels=schema.container.labels(call.X)[row],
-        schema=schema,
+        schema=schema.full,
         classes=panel.classes,
         rows=row,
         numbers=np.arange(len(row)) - np.searchsorted(row, row),
-        before=_scored(panel, question.rows[row], question.outputs[row]),
+        before=_scored(panel, question.given[row], question.outputs[row]),
         after=_scored(panel, values, outputs),
         found=found,
         reasons=reasons.reasons[row],
@@ -85,8 +90,8 @@ def batch_of(
         relaxations=reasons.relaxations[row],
         donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
         held=held[order],
-        steps=_steps(answers, panel, order, n_still=n_still),
-        distance=fitted.distance,
+        steps=_steps(answers, panel, order, question.given[points.row], whole, schema, n_still=n_still),
+        distance=TableDistance(schema, fitted.distance),
         errors=errors,
         front=_front(question, answers.front, fitted),
         has_several=several,
@@ -107,28 +112,46 @@ def _notes(notes: Objects) -> Objects:
     return filled
 
 
-def _steps(answers: Answers, panel: Panel, order: Ints, *, n_still: int) -> Steps:
-    """The steps of all walks; ``order``: which of the rows that stay, and then of the walks, is which entry."""
+def _steps(
+    answers: Answers, panel: Panel, order: Ints, before: Floats, after: Floats, schema: Schema, *, n_still: int
+) -> Steps:
+    """The steps of all walks, in columns of the table; what is computed changes in the last step of a walk.
+
+    ``order``: which of the rows that stay, and then of the walks, is which entry. ``before`` and ``after``: whole rows
+    and counterfactuals, one for each walk.
+    """
     entry = np.empty(len(order), dtype=np.intp)
     entry[order] = np.arange(len(order))
     walks = answers.walks
-    reached = panel.probabilities(walks.reached)
-    return Steps.of(len(order), entry[n_still + walks.walk], walks.feature, walks.step, reached)
+    walk, feature, step, reached = walks.walk, walks.feature, walks.step, panel.probabilities(walks.reached)
+    if isinstance(schema, ReducedSchema):
+        at, feature = schema.changed_with(walk, feature, step, differs(before, after))
+        walk, step, reached = walk[at], step[at], reached[at]
+    return Steps.of(len(order), entry[n_still + walk], feature, step, reached)
+
+
+def _of_table(schema: Schema, held: Ints, before: Floats, after: Floats) -> Ints:
+    """What is told of the changes of each column that moves -> of those of the table that differ."""
+    if not isinstance(schema, ReducedSchema):
+        return held
+    of_table = np.where(schema.unit_of >= 0, held[:, schema.unit_of], -1)
+    return np.where(differs(before, after), of_table, -1)
 
 
 def _front(question: Question, points: Points | None, fitted: Fitted) -> Front | None:
     if points is None:
         return None
-    panel = fitted.panel
+    assert question.given is not None
+    panel, whole = fitted.panel, question.schema.expand(points.values)
     counts = np.bincount(points.row, minlength=len(question))
     unknown = np.full(len(points.row), np.nan)
     return Front(
         np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
-        points.values,
+        whole,
         panel.probabilities(points.outputs),
         panel.decide(points.outputs),
         fitted.positions(points.donor),
-        _held(question, points, fitted),
+        _of_table(question.schema, _held(question, points, fitted), question.given[points.row], whole),
         unknown if question.error is None else question.error(points.values),
     )
 
@@ -176,18 +199,29 @@ class Explained:
 
     def outputs(self, values: Floats) -> tuple[Ints, Floats]:
         """The class decided on for each row, as a position, and the probabilities."""
-        panel = self.fitted.panel
-        outputs = panel.outputs(self.schema.decode(values), len(values))
-        return panel.decide(outputs), panel.probabilities(outputs)
+        outputs, _, _ = self._asked(values)
+        return self.panel.decide(outputs), self.panel.probabilities(outputs)
 
     def holds(self, lines: Ints, values: Floats, decided: Ints) -> tuple[Bools, Floats]:
         """Whether values for some rows of the call, in place of what was handed out, would do; the probabilities."""
         panel = self.fitted.panel
-        outputs = panel.outputs(self.schema.decode(values), len(values))
+        outputs, moving, is_known = self._asked(values)
         is_accepted = panel.accepts(outputs, np.eye(len(panel.classes), dtype=bool)[decided])
-        is_kept = keep_rules(list(self.parts), lines, values) & ~self.fitted.is_refused(values)
+        is_kept = is_known & keep_rules(list(self.parts), lines, moving) & ~self.fitted.is_refused(moving)
         return is_accepted & is_kept, panel.probabilities(outputs)
+
+    def completed(self, values: Floats) -> Floats:
+        """Whole rows in which what follows from others is computed anew."""
+        moving, is_known = self.schema.known(values)
+        return np.where(is_known[:, None], self.schema.expand(moving), values)
+
+    def _asked(self, values: Floats) -> tuple[Floats, Floats, Bools]:
+        """What the models say of whole rows; these as the search has them, and which it could have had."""
+        moving, is_known = self.schema.known(values)
+        whole = np.where(is_known[:, None], self.schema.expand(moving), values)
+        return self.panel.outputs(self.schema.full.decode(whole), len(values)), moving, is_known
 
     def donor(self, position: int) -> Floats | None:
         """The training row at a position; None if it is not kept, or not to be told."""
-        return self.fitted.donor_at(position)
+        donor = self.fitted.donor_at(position)
+        return None if donor is None else self.schema.expand(donor[None])[0]

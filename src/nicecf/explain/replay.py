@@ -176,7 +176,7 @@ def _digest(record: Mapping[str, Any]) -> str:
 
 def _made_again(record: Mapping[str, Any], nice: Any) -> tuple[Counterfactual | None, str | None]:
     """The explanation as it is now; else why it cannot be made."""
-    schema: Schema = nice._fitted.schema
+    schema: Schema = nice._fitted.schema.full
     keys, row = feature_keys(schema.names), record["row"]
     unknown, lacking = [key for key in row if key not in keys], [key for key in keys if key not in row]
     if unknown or lacking:

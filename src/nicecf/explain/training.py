@@ -18,6 +18,8 @@ from nicecf.models.decision import Member, Option, Panel, member_of
 from nicecf.models.scorer import Cost
 from nicecf.models.trees import READABLE
 from nicecf.models.twin import NotSupported, Twin, twin_of
+from nicecf.rules.constraints import Constraints
+from nicecf.rules.moving import moving
 from nicecf.search.distance import Heom
 from nicecf.support.digests import fingerprint
 from nicecf.support.types import Floats, Ints, Objects, Table
@@ -85,10 +87,20 @@ class ModelOptions:
 
 
 def learn(
-    options: ModelOptions, X: Table, y: Any, *, categorical_features: Any, needs_labels: bool
+    options: ModelOptions,
+    X: Table,
+    y: Any,
+    *,
+    categorical_features: Any,
+    needs_labels: bool,
+    constraints: Constraints | None = None,
 ) -> tuple[Training, Floats]:
-    """Read the training table and ask the model about every row of it, in chunks; also the encoded rows."""
-    schema, values = Schema.of(X, categorical_features)
+    """Read the training table and ask the model about every row of it, in chunks; also the encoded rows.
+
+    By the ``constraints``, columns that follow from others are left out of these: see `moving`.
+    """
+    table, whole = Schema.of(X, categorical_features)
+    schema, values = moving(table, whole, X, constraints)
     labels = None if y is None else _labels(y, len(values))
     if labels is None and needs_labels:
         raise SchemaError(
@@ -112,9 +124,9 @@ def learn(
         outputs=outputs,
         decisions=decisions,
         labels=codes,
-        statistics=TableStatistics.of(values, schema),
+        statistics=TableStatistics.of(whole, table),
         by_range=Heom.of(values, schema.is_categorical, "range"),
-        fingerprints=_fingerprints(schema, panel, values, outputs[sample], codes),
+        fingerprints=_fingerprints(table, panel, whole, outputs[sample], codes),
         canaries=Canaries.of(values, outputs, decisions),
         sample=(sample, values[sample]),
         seconds=seconds,

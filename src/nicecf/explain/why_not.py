@@ -9,20 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from nicecf.exceptions import ModelError, plain
+from nicecf.exceptions import ModelError
 from nicecf.explain.fitted import Fitted, Neighborhood
 from nicecf.models.decision import Panel
+from nicecf.rules.columns import cell_of
 from nicecf.rules.constraints import Constraints
+from nicecf.rules.expressions import Relation
 from nicecf.rules.kinds.forbid import forbids
 from nicecf.rules.kinds.kind import Candidate
+from nicecf.rules.moving import contradictions
 from nicecf.rules.parameters import Feature
 from nicecf.rules.parts import Part
 from nicecf.rules.reading import rules_of
 from nicecf.rules.relaxations import Relaxation, relaxables, statements_of
 from nicecf.rules.row_rules import Rules
+from nicecf.rules.whole_rows import holds
 from nicecf.search.answers import Answers, Points, nothing_said
 from nicecf.search.question import Question
-from nicecf.support.phrases import Statement, plain_classes
+from nicecf.support.phrases import Features, Statement, Value, plain_classes
 from nicecf.support.types import Bools, Floats, Ints, Objects
 from nicecf.tables.schema import Schema, differs
 
@@ -46,12 +50,32 @@ def why_not(question: Question, answers: Answers, fitted: Fitted) -> Reasons:
     reasons, relaxations = answers.reasons.copy(), nothing_said(len(question))
     is_left = ~question.is_answered & ~answers.has_answer()
     is_left &= np.array([reason is None for reason in reasons], dtype=bool)
+    for line in np.flatnonzero(is_left & question.is_impossible).tolist():
+        reasons[line] = _why_impossible(question, line)
+    is_left &= ~question.is_impossible
     if is_left.any() and fitted.neighborhood is not None:
         looking = _WhyNot(question, fitted, fitted.neighborhood)
         for part in question.parts:
             for line, reason, relaxation in looking.of_part(part, np.flatnonzero(is_left[part.lines]), answers.beyond):
                 reasons[line], relaxations[line] = reason, relaxation
     return Reasons(reasons, relaxations)
+
+
+def _why_impossible(question: Question, line: int) -> Statement:
+    """What a row as it is contradicts: a column that follows from others, or a relation."""
+    assert question.given is not None
+    row, schema = question.given[[line]], question.schema.full
+    for j, is_other, computed in contradictions(question.schema, row):
+        if is_other[0]:
+            has, would = (Value(cell_of(schema, j, one)) for one in (row[0, j], computed[0]))
+            feature = Features((schema.names[j],))
+            return Statement("reason.contradicts_derived", {"feature": feature, "value": has, "computed": would})
+    for part in question.parts:
+        if line in part.lines:
+            broken = [one for one in part.constraints.relations if not holds(Relation.parse(str(one)), row, schema)[0]]
+            if broken:
+                return Statement("reason.breaks_relation", {"relation": str(broken[0])})
+    return Statement("reason.no_derived_value")
 
 
 def no_donor(panel: Panel, n_decided: Ints, wanted: Bools) -> Statement:
@@ -139,7 +163,8 @@ class _WhyNot:
         confidence = question.panel.confidence(points.outputs)
         for at, row in enumerate(points.row.tolist()):
             # What must be relaxed is what the donor needs, as the row sees it: then it is found again.
-            change = _Change(question.schema, question.rows[row], donors.values[row])
+            ends = question.schema.expand(np.stack([question.rows[row], donors.values[row]]))
+            change = _Change(question.schema.full, *ends)
             measured = float(confidence[at]), int(n_changes[at]), float(distances[at])
             yield row, Candidate(change.of, change.is_meant, *measured)
 
@@ -152,7 +177,8 @@ class _WhyNot:
         confidence = self.question.panel.confidence(points.outputs)
         for at, line in enumerate(points.row.tolist()):
             if line in place_of:
-                change = _Change(self.question.schema, rows[at], points.values[at])
+                ends = self.question.schema.expand(np.stack([rows[at], points.values[at]]))
+                change = _Change(self.question.schema.full, *ends)
                 measured = float(confidence[at]), int(n_changes[at]), float(distances[at])
                 yield place_of[line], Candidate(change.of, change.is_meant, *measured)
 
@@ -214,12 +240,8 @@ class _Change:
         """The values of row and donor for a feature, and whether it is numeric."""
         j = self.schema.position(feature, "constraints")
         column = self.schema.columns[j]
-        ends = self.row[j], self.donor[j]
-        if not column.is_categorical:
-            before, after = (None if np.isnan(value) else plain(value) for value in ends)
-            return before, after, True
-        before, after = (None if value < 0 else plain(column.levels[int(value)]) for value in ends)
-        return before, after, False
+        before, after = (cell_of(self.schema, j, value) for value in (self.row[j], self.donor[j]))
+        return before, after, not column.is_categorical
 
     def is_meant(self, feature: Feature, pair: tuple[Any, Any]) -> bool:
         """Whether it is what a pair (before, after) of a rule means."""

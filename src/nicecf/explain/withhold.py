@@ -26,7 +26,7 @@ def withhold(question: Question, answers: Answers, fitted: Fitted) -> Answers:
     guard = _Guard(fitted, fitted.neighborhood)
     nothing = np.empty(0, dtype=np.intp)
     others, refused, kept_back = [], [nothing], [nothing]
-    for lines, some in question.by_rules(~question.is_answered):
+    for lines, some in question.by_rules(question.is_open):
         points = answers.points.take(np.isin(answers.points.row, lines))
         points = replace(points, row=np.searchsorted(lines, points.row))
         shared = np.flatnonzero(fitted.is_refused(points.values))

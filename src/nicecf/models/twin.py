@@ -70,7 +70,7 @@ class TreeTwin:
             raise NotSupported(f"it has {len(before)} preprocessing steps in front of the trees, not one")
         self._ensemble = trees.read(head)
         self._model, self._trained = head, trees.trained(head)
-        self._inputs = _inputs_of(before[0] if before else None, self._ensemble, schema)
+        self._inputs = _inputs_of(before[0] if before else None, self._ensemble, schema.full)
 
     @property
     def rounding(self) -> float:
@@ -81,7 +81,7 @@ class TreeTwin:
         """The probabilities for encoded rows; NotSupported if the model was trained again, or would refuse them."""
         if not trees.is_same_training(self._trained, trees.trained(self._model)):
             raise NotSupported("the model was trained again")
-        return self._ensemble.probabilities(self._inputs(rows, schema))
+        return self._ensemble.probabilities(self._inputs(schema.expand(rows), schema.full))
 
     def cells(self, rows: Floats, schema: Schema) -> Ints:
         """Which values of a feature no tree tells apart: equal numbers; -1 where a feature is more than one input."""
@@ -89,7 +89,7 @@ class TreeTwin:
 
     def cells_by(self, rows: Floats, schema: Schema) -> TwinCells:
         """The same for other rows, again and again; ``rows`` show which feature is which input."""
-        own = self._own_inputs(rows, schema)
+        own = self._own_inputs(schema.expand(rows), schema.full)
         thresholds = {j: self._ensemble.thresholds(own[j]) for j in np.flatnonzero(own >= 0).tolist()}
         return TwinCells(self._inputs, self._ensemble, own, thresholds)
 
@@ -122,14 +122,14 @@ class TwinCells:
 
     def __call__(self, rows: Floats, schema: Schema) -> Ints:
         """See `TreeTwin.cells`."""
-        cells = np.full(rows.shape, -1, dtype=np.intp)
+        cells = np.full((len(rows), len(schema.full.columns)), -1, dtype=np.intp)
         n_at_once = max(1, CELLS_PER_CALL // max(len(self.ensemble.inputs), 1))
         for at in range(0, len(rows), n_at_once):
             some = slice(at, at + n_at_once)
-            inputs = self.ensemble.compared(self.inputs(rows[some], schema))
+            inputs = self.ensemble.compared(self.inputs(schema.expand(rows[some]), schema.full))
             for j, numbers in self.thresholds.items():
                 cells[some, j] = np.searchsorted(numbers, inputs[:, self.own[j]], side="left")
-        return cells
+        return schema.reduced_cells(cells)
 
 
 def _inputs_of(step: Any, ensemble: TreeEnsemble, schema: Schema) -> Direct | ByColumn | Whole:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from nicecf.results.long_tables import Front, Steps
 from nicecf.results.provenance import Provenance
-from nicecf.search.distance import Heom
+from nicecf.results.table_distance import TableDistance
 from nicecf.support.types import Bools, Floats, Ints, Objects, Table
 from nicecf.tables.pandas_frames import PandasFrames
 from nicecf.tables.schema import Schema, differs
@@ -64,7 +64,7 @@ class Batch:
     donors: pd.arrays.IntegerArray
     held: Ints
     steps: Steps
-    distance: Heom
+    distance: TableDistance
     errors: Floats
     front: Front | None
     has_several: bool
@@ -147,8 +147,21 @@ class Batch:
         return self.distance.between(self.before.values, self.after.values)
 
     @cached_property
+    def n_changes(self) -> Ints:
+        """How many changes each counterfactual has; columns that follow from others are none."""
+        return self.distance.n_changes(self.before.values, self.after.values)
+
+    @cached_property
+    def is_derived(self) -> Bools:
+        """Which columns follow from others."""
+        return self.distance.schema.is_computed
+
+    @cached_property
     def changes(self) -> pd.DataFrame:
-        """One line per change: row, feature, before, after, step, probability, donor; not to be written to."""
+        """One line per change: row, feature, before, after, step, probability, donor; not to be written to.
+
+        Where columns follow from others, ``derived`` tells which lines are theirs.
+        """
         container = self.schema.container
         steps, row = self.steps, self.steps.row()
         before, after = np.empty(len(row), dtype=object), np.empty(len(row), dtype=object)
@@ -161,6 +174,7 @@ class Batch:
         names = np.empty(len(self.schema.names), dtype=object)
         names[:] = self.schema.names
         which = {"counterfactual": self.numbers[row]} if self.has_several else {}
+        derived = {"derived": self.is_derived[steps.feature]} if self.is_derived.any() else {}
         held = self.held[row, steps.feature].astype(np.int64)
         return pd.DataFrame(
             {
@@ -172,6 +186,7 @@ class Batch:
                 "step": steps.step,
                 "probability": picked(steps.reached, self.after.decided[row]),
                 "donor": pd.arrays.IntegerArray(held, held < 0),
+                **derived,
             }
         )
 

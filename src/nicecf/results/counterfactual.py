@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class Change:
     """One feature that differs between a row and its counterfactual.
 
-    ``probability`` is that of the counterfactual's class once this change and all earlier ones are made.
+    ``probability`` is that of the counterfactual's class once this change and all earlier ones are made. ``derived``:
+    it follows from other changes, by ``Constraints(derived=...)``, and is not counted among them.
     """
 
     feature: Hashable
@@ -36,6 +37,7 @@ class Change:
     after: CellValue
     step: int
     probability: float
+    derived: bool = False
 
     def __str__(self) -> str:
         """``age: 39 -> 41``."""
@@ -172,5 +174,6 @@ def changes_of(batch: Batch) -> list[tuple[Change, ...]]:
     """The changes of each entry, in the order of its walk."""
     table = batch.changes
     columns = (table[name].tolist() for name in ("feature", "before", "after", "step", "probability"))
-    changes = [Change(*values) for values in zip(*columns, strict=True)]
+    derived = batch.is_derived[batch.steps.feature].tolist()
+    changes = [Change(*values) for values in zip(*columns, derived, strict=True)]
     return [tuple(changes[start:end]) for start, end in pairwise(batch.steps.starts.tolist())]

@@ -26,7 +26,7 @@ def metrics_table(
     return pd.DataFrame(
         {
             **({"counterfactual": batch.numbers} if batch.has_several else {}),
-            "sparsity": pd.arrays.IntegerArray(np.diff(batch.steps.starts).astype(np.int64), not_found),
+            "sparsity": pd.arrays.IntegerArray(batch.n_changes.astype(np.int64), not_found),
             "proximity": np.where(batch.found, batch.distances, np.nan),
             "plausibility": batch.errors,
             "probability": batch.probability,

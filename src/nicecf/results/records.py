@@ -149,6 +149,7 @@ def _changes(batch: Batch, at: int, row: Record, after: Record | None, keys: lis
             "after": after[keys[steps.feature[one]]],
             "step": int(steps.step[one]),
             "probability": float(steps.reached[one, decided]),
+            **({"derived": True} if batch.is_derived[steps.feature[one]] else {}),
             # With one donor for all changes, it stands beside them.
             **({"donor": int(held)} if is_mixed and (held := batch.held[at, steps.feature[one]]) >= 0 else {}),
         }

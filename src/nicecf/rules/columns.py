@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from nicecf.exceptions import OptionError, did_you_mean, listed, plain
@@ -71,11 +72,32 @@ class RuledRows:
         )
 
 
+def missing(schema: Schema, j: int) -> float:
+    """What stands for a missing value of a column."""
+    return MISSING_CATEGORY if schema.columns[j].is_categorical else float("nan")
+
+
+def cell_of(schema: Schema, j: int, value: float) -> Any:
+    """An encoded value of a column as a plain Python value; None if it is missing."""
+    cell = labels_of(schema, j, np.array([value]))[0]
+    return None if cell is None or cell != cell else plain(cell)
+
+
+def labels_of(schema: Schema, j: int, values: Floats) -> npt.NDArray[Any]:
+    """Encoded values of a column as relations compare them: numbers as they are, categories as labels or None."""
+    column = schema.columns[j]
+    if not column.is_categorical:
+        return values
+    labels = np.empty(len(column.levels) + 1, dtype=object)
+    labels[:-1] = [plain(level) for level in column.levels]
+    return labels[values.astype(np.intp)]  # the last, None, is that of -1
+
+
 def encoded(value: Any, schema: Schema, j: int, option: str) -> float | None:
     """A value of column ``j`` as the float that stands for it; None for a category that is not known."""
     column = schema.columns[j]
     if value is None:
-        return MISSING_CATEGORY if column.is_categorical else float("nan")
+        return missing(schema, j)
     if not column.is_categorical:
         try:
             return float(held(np.array(float(value)), float_dtype(schema, j)))

@@ -40,7 +40,19 @@ class Constraints:
         ``{feature: step}``: a feature changes by whole steps only.
     groups
         Lists of features whose values belong together: a counterfactual has all of them from the row, or all from the
-        same training row.
+        same training row. ``"auto"``, alone or in the list, finds columns in the training table that can only change
+        together: one-hot groups, and twins that determine each other. They count as one change.
+    relations
+        What must hold between columns: ``"months_since_late <= months_as_customer"``, ``"a + b <= c"``, or an
+        implication, ``"has_guarantor implies guarantors >= 1"``. A name that is no identifier is in backquotes.
+    derived
+        ``{feature: expression}``: columns that follow from others, such as ``"round(monthly_debt * 12 / income, 2)"``
+        (+ - * /, brackets, round, min, max), or a function of the table that returns the column. They are computed
+        anew for every counterfactual, and count neither as a change nor in the distance. For an explainer only.
+    may_change
+        Text columns in which most values are unlike look like free text, and never change unless they are named here.
+    may_become_missing
+        False: no feature changes to a missing value.
 
     Examples
     --------
@@ -59,7 +71,11 @@ class Constraints:
     max_changes: int | None = None
     forbid: Mapping[Feature, Iterable[Any]] = field(default_factory=dict)
     step: Mapping[Feature, float] = field(default_factory=dict)
-    groups: Sequence[Sequence[Feature]] = ()
+    groups: str | Sequence[str | Sequence[Feature]] = ()
+    relations: Sequence[str] = ()
+    derived: Mapping[Feature, Any] = field(default_factory=dict)
+    may_change: Sequence[Feature] = ()
+    may_become_missing: bool = True
 
     def __post_init__(self) -> None:
         """Check all that can be checked without a table, and keep what was given in one form, as copies."""
@@ -136,8 +152,9 @@ class Constraints:
 
         Its columns: ``feature``, and any of ``immutable`` (true), ``direction`` (increasing or decreasing), ``order``
         (of the values of a categorical feature that has a direction), ``low``, ``high``, ``allowed``, ``forbid``
-        (before > after), ``step`` and ``group`` (features with the same word belong together). Several values in a
-        cell are separated by ``|``, or are a list.
+        (before > after), ``step``, ``group`` (features with the same word belong together), ``derived`` (an
+        expression), ``relations`` and ``may_change`` (true). Several values in a cell are separated by ``|``, or are a
+        list.
 
         >>> sheet = pd.DataFrame({"feature": ["sex", "age"], "immutable": ["yes", ""], "direction": ["", "increasing"]})
         >>> Constraints.from_frame(sheet)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from nicecf.exceptions import OptionError
 from nicecf.rules.constraints import Constraints
+from nicecf.rules.kinds.groups import AUTO
 from nicecf.rules.reading import rules_of
 from nicecf.rules.row_rules import Rules
 from nicecf.support.types import Bools, Floats, Ints
@@ -38,12 +39,29 @@ def parts_of(
     else:
         of_rows = _by_constraints(of_call, len(rows))
     parts = []
+    guards = any(column.common is not None or column.is_free_text for column in trained.columns)
     for lines, one in of_rows:
+        if one is not None:
+            _check_for_call(own, one)
         both = own if one is None else own & one
-        is_ruled = bool(both) or any(column.common is not None for column in trained.columns)
+        is_ruled = bool(both) or guards
         rules = rules_of(both, schema, rows[lines], trained=trained, index=index[lines]) if is_ruled else None
         parts.append(Part(lines, both, rules))
     return parts
+
+
+def _check_for_call(own: Constraints, of_call: Constraints) -> None:
+    """OptionError for rules that say what the columns are: they are those of ``fit``."""
+    if any(feature not in own.derived for feature in of_call.derived):
+        option = "derived"
+    elif AUTO in of_call.groups and AUTO not in own.groups:
+        option = "groups='auto'"
+    else:
+        return
+    raise OptionError(
+        f"{option} cannot be set for one call: it says what the columns of the table are, which fit learns. Pass it to "
+        "the explainer: NICE(model, constraints=...)."
+    )
 
 
 def keep_rules(parts: list[Part], lines: Ints, values: Floats) -> Bools:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -44,10 +44,7 @@ class Privacy:
 
     def guarded(self, schema: Schema) -> Schema:
         """The schema of the training data, with the values of each column that may be used."""
-        if self.common is None:
-            return schema
-        columns = (replace(column, common=held) for column, held in zip(schema.columns, self.common, strict=True))
-        return replace(schema, columns=tuple(columns))
+        return schema if self.common is None else schema.with_common(self.common)
 
 
 def _held_by(column: Floats, min_count: int) -> Floats:

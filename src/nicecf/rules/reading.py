@@ -11,8 +11,10 @@ from nicecf.rules.columns import RuledRows
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.kinds import KINDS
 from nicecf.rules.kinds.allowed import Among
-from nicecf.rules.row_rules import Condition, Rules
-from nicecf.support.types import Floats
+from nicecf.rules.row_rules import Condition, Meaning, Rules
+from nicecf.rules.whole_rows import OwnRules, Together, WholeRows
+from nicecf.support.types import Floats, Ints
+from nicecf.tables.reduced import ReducedSchema
 from nicecf.tables.schema import Schema
 
 
@@ -31,21 +33,61 @@ def rules_of(
     the rows, which those of per-row bounds must equal. ``is_checked``: they were read before, so that a value that no
     counterfactual could have is not a mistake, but one that other rows have.
     """
-    table = RuledRows(schema, rows, trained, index, is_checked)
+    whole = schema.expand(rows)
+    table = RuledRows(schema.full, whole, trained.full, index, is_checked)
     meanings = [kind.meaning(getattr(constraints, kind.name), table) for kind in KINDS]
-    is_fixed = np.zeros(len(schema.columns), dtype=bool)
-    # What too few training rows hold is taken by nobody, whatever the rules.
-    conditions: list[list[Condition]] = [
-        [] if column.common is None else [Among(column.common)] for column in trained.columns
-    ]
+    fixed = {j for meaning in meanings for j in meaning.fixed}
+    conditions: list[list[Condition]] = [[] for _ in schema.full.columns]
     for meaning in meanings:
-        is_fixed[list(meaning.fixed)] = True
         for j, condition in meaning.conditions:
             conditions[j].append(condition)
+    of_columns = _of_moving_columns(schema, fixed, conditions)
+    # What too few training rows hold is taken by nobody, whatever the rules.
+    rare = [() if column.common is None else (Among(column.common),) for column in trained.columns]
     return Rules(
         rows,
-        is_fixed,
-        tuple(tuple(of_feature) for of_feature in conditions),
-        tuple(group for meaning in meanings for group in meaning.groups),
+        np.array([is_fixed for is_fixed, _ in of_columns], dtype=bool),
+        tuple((*of_column, *own) for of_column, (_, own) in zip(rare, of_columns, strict=True)),
+        _groups(schema, meanings),
         min((one.max_changes for one in meanings if one.max_changes is not None), default=None),
+        _of_whole_rows(schema, whole, meanings, fixed, conditions),
     )
+
+
+def _of_moving_columns(
+    schema: Schema, fixed: set[int], conditions: list[list[Condition]]
+) -> list[tuple[bool, tuple[Condition, ...]]]:
+    """Of each column that moves whether it is fixed, and its conditions: those of the columns that it stands for."""
+    if not isinstance(schema, ReducedSchema):
+        return [(j in fixed, tuple(conditions[j])) for j in range(len(schema.columns))]
+    of_columns: list[tuple[bool, tuple[Condition, ...]]] = []
+    for unit in schema.units:
+        if unit >= 0:
+            of_columns.append((unit in fixed, tuple(conditions[unit])))
+            continue
+        combination = schema.combinations[-1 - unit]
+        members = combination.members.tolist()
+        is_fixed, own = tuple(j in fixed for j in members), tuple(tuple(conditions[j]) for j in members)
+        together = (Together(combination.patterns, is_fixed, own),) if any(is_fixed) or any(own) else ()
+        of_columns.append((all(is_fixed), together))
+    return of_columns
+
+
+def _groups(schema: Schema, meanings: list[Meaning]) -> tuple[Ints, ...]:
+    groups = [group for meaning in meanings for group in meaning.groups]
+    if not isinstance(schema, ReducedSchema):
+        return tuple(groups)
+    # A group of the columns that move together anyway is one of them.
+    moving = (np.unique(schema.unit_of[group]) for group in groups)
+    return tuple(group[group >= 0] for group in moving if np.count_nonzero(group >= 0) > 1)
+
+
+def _of_whole_rows(
+    schema: Schema, whole: Floats, meanings: list[Meaning], fixed: set[int], conditions: list[list[Condition]]
+) -> WholeRows | None:
+    relations = tuple(one for meaning in meanings for one in meaning.relations)
+    computed = schema.computed if isinstance(schema, ReducedSchema) else ()
+    if not relations and not computed:
+        return None
+    own = (OwnRules(one.position, one.position in fixed, tuple(conditions[one.position])) for one in computed)
+    return WholeRows(schema, whole, relations, tuple(one for one in own if one.is_fixed or one.conditions))

@@ -8,8 +8,19 @@ from typing import Protocol
 
 import numpy as np
 
+from nicecf.rules.expressions import Relation
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.schema import differs
+
+
+class WholeRowRule(Protocol):
+    """What must hold of a row as a whole, or of columns that are computed from it."""
+
+    def holds(self, lines: Ints, values: Floats) -> Bools:
+        """Whether it holds for values in place of rows; ``lines`` tells which rows these are."""
+
+    def take(self, lines: Ints) -> WholeRowRule:
+        """The same for some of the rows."""
 
 
 class Condition(Protocol):
@@ -32,12 +43,14 @@ class Meaning:
 
     ``fixed``: positions of features that never change. ``conditions``: positions of features, each with one condition.
     ``groups``: positions of features that belong together. ``max_changes``: how many may change at most.
+    ``relations``: what must hold between features.
     """
 
     fixed: tuple[int, ...] = ()
     conditions: tuple[tuple[int, Condition], ...] = ()
     groups: tuple[Ints, ...] = ()
     max_changes: int | None = None
+    relations: tuple[Relation, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +58,9 @@ class Rules:
     """The rules for some rows. What a row has may always stay.
 
     ``is_fixed``: features that never change. ``conditions``: for each feature. ``groups``: positions of features whose
-    values are all the row's or all the donor's. Wherever ``lines`` are asked for, they are positions among the rows.
+    values are all the row's or all the donor's. ``of_whole_rows``: rules that are not about one feature; a hybrid that
+    breaks them is no counterfactual, but one on the way to it may. Wherever ``lines`` are asked for, they are positions
+    among the rows.
     """
 
     rows: Floats
@@ -53,11 +68,19 @@ class Rules:
     conditions: tuple[tuple[Condition, ...], ...]
     groups: tuple[Ints, ...] = ()
     max_changes: int | None = None
+    of_whole_rows: WholeRowRule | None = None
 
     def take(self, lines: Ints) -> Rules:
         """The rules for some of the rows."""
         conditions = tuple(tuple(one.take(lines) for one in of_feature) for of_feature in self.conditions)
-        return replace(self, rows=self.rows[lines], conditions=conditions)
+        whole = None if self.of_whole_rows is None else self.of_whole_rows.take(lines)
+        return replace(self, rows=self.rows[lines], conditions=conditions, of_whole_rows=whole)
+
+    def are_possible(self, lines: Ints, values: Floats) -> Bools:
+        """Whether values in place of rows keep the rules that are not about one feature."""
+        if self.of_whole_rows is None or not len(lines):
+            return np.ones(len(lines), dtype=bool)
+        return self.of_whole_rows.holds(lines, values)
 
     @cached_property
     def restricts(self) -> Bools:
@@ -138,4 +161,4 @@ class Rules:
                 kept &= condition.allows(lines, rows[:, j], values[:, j]) | ~changed[:, j]
         if self.max_changes is not None:
             kept &= changed.sum(axis=1) <= self.max_changes
-        return kept
+        return kept & self.are_possible(lines, values)

@@ -97,7 +97,7 @@ class Block(RowMoves):
         """Candidates of which the outputs are known."""
         question = self.question
         changes, distances = self._changes_and_distance(line, values)
-        is_valid = question.panel.accepts(outputs, question.wanted[line]) & (changes > 0)
+        is_valid = question.accepts(line, values, outputs) & (changes > 0)
         if self._is_refused is not None and is_valid.any():
             is_valid[is_valid] = ~self._is_refused(values[is_valid])
         scores = _odds(question.panel.scores(outputs, question.wanted[line]))

@@ -221,7 +221,7 @@ class _Search:
         is_new &= is_open
         if is_new.any():
             outputs[is_new] = score(values[is_new])
-        is_accepted = is_open & self._panel.accepts(outputs, self._wanted[lines])
+        is_accepted = is_open & self._question.accepts(lines, values, outputs)
         is_asked = is_new
         # Ends: every turn asks about a donor that was not asked about before.
         while True:
@@ -235,7 +235,7 @@ class _Search:
             donors.check_unchanged(self._panel, places[unknown], outputs[unknown])
             is_asked[unknown] = True
             # At a cut-off, the last digit can be another decision: then the next donor is taken.
-            is_accepted[unknown] = self._panel.accepts(outputs[unknown], self._wanted[lines[unknown]])
+            is_accepted[unknown] = self._question.accepts(lines[unknown], values[unknown], outputs[unknown])
         self.place[line] = places[chosen]
         self.values[line] = values[chosen]
         self.reached[line] = outputs[chosen]

@@ -110,7 +110,7 @@ class _Walking:
         if self._errors is not None and error is not None:
             self._errors[moved] = error[best]
         self._move(moved, feature[best], reached[best])
-        has_arrived = self._question.panel.accepts(self.outputs[moved], self._question.wanted[moved]) & (not to_the_end)
+        has_arrived = self._question.accepts(moved, self.current[moved], self.outputs[moved]) & (not to_the_end)
         self.active = moved[~has_arrived & self._left[moved].any(axis=1)]
 
     def _ask(self, walk: Ints, feature: Ints) -> tuple[Floats, Floats | None]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from nicecf.models.decision import Panel
 from nicecf.models.scorer import RowFunction, Scorer
+from nicecf.rules.moving import contradictions
 from nicecf.rules.parts import Part
 from nicecf.rules.row_rules import Rules
 from nicecf.search.answers import Answers, joined
@@ -31,7 +32,8 @@ class Question:
 
     ``schema`` knows the categories of these rows, ``trained`` those of the training data. ``error``: how implausible
     float rows are, if there is a measure of it. ``parts``: the rows of a whole call by their rules; a search is asked
-    about rows that share theirs, ``rules``. ``likely``: the places of donors that are probably the nearest, -1 for
+    about rows that share theirs, ``rules``. ``given``: the rows with all columns of the table, as they were handed in.
+    ``likely``: the places of donors that are probably the nearest, -1 for
     none; None if nobody has looked. ``report`` is told how many rows are done.
     """
 
@@ -48,6 +50,7 @@ class Question:
     n_wanted: int = 1
     likely: Ints | None = None
     report: Report = tell_nobody
+    given: Floats | None = None
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -57,6 +60,30 @@ class Question:
     def is_answered(self) -> Bools:
         """Rows that need no counterfactual: they are accepted in a wanted class already."""
         return self.panel.accepts(self.outputs, self.wanted)
+
+    @property
+    def is_open(self) -> Bools:
+        """Rows to search for: not those that need nothing, nor those that could not exist themselves."""
+        return ~self.is_answered & ~self.is_impossible
+
+    @cached_property
+    def is_impossible(self) -> Bools:
+        """Rows of a whole call that break, as they are, a rule that is not about changes."""
+        is_impossible = np.zeros(len(self.rows), dtype=bool)
+        for part in self.parts:
+            if part.rules is not None:
+                lines = np.arange(len(part.lines))
+                is_impossible[part.lines] = ~part.rules.are_possible(lines, self.rows[part.lines])
+        for _, is_other, _ in contradictions(self.schema, self.rows if self.given is None else self.given):
+            is_impossible |= is_other
+        return is_impossible
+
+    def accepts(self, lines: Ints, values: Floats, outputs: Floats) -> Bools:
+        """Whether values in place of some of the rows will do: the models accept them, and they could exist."""
+        is_accepted = self.panel.accepts(outputs, self.wanted[lines])
+        if self.rules is not None and is_accepted.any():
+            is_accepted[is_accepted] = self.rules.are_possible(lines[is_accepted], values[is_accepted])
+        return is_accepted
 
     @property
     def groups(self) -> Groups:
@@ -87,6 +114,7 @@ class Question:
             rules=None if self.rules is None else self.rules.take(np.arange(len(self.rows))[lines]),
             parts=(),
             likely=None if self.likely is None else self.likely[lines],
+            given=None if self.given is None else self.given[lines],
         )
 
     def by_rules(self, is_asked: Bools) -> Iterator[tuple[Ints, Question]]:

@@ -66,6 +66,7 @@ class RowTask:
     wanted: Bools
     singles: Hybrids
     panel: Panel
+    accepts: Callable[[Floats, Floats], Bools]
     check: Callable[[Hybrids, Floats], None]
     is_refused: Callable[[Floats], Bools] | None = None
     alternatives: bool = False
@@ -91,6 +92,7 @@ class RowSearch:
         self.found = task.start.take(slice(0, task.n_asked))
         self._recorded = task.start.take(slice(task.n_asked, None))
         self._check = task.check
+        self._accepts = task.accepts
         self.is_measured = self.is_done = False
         sizes = 2.0 ** np.minimum(lattices.sizes, 60)
         self._is_whole = np.cumsum(sizes) <= WHOLE_LATTICES
@@ -302,15 +304,17 @@ class RowSearch:
         recorded, self._recorded = self._recorded, self._recorded.take(slice(0, 0))
         if not len(hybrids) and not len(recorded):
             return hybrids, hybrids
-        outputs = yield "score", self.lattices.values(joined([recorded, hybrids]))
+        values = self.lattices.values(joined([recorded, hybrids]))
+        outputs = yield "score", values
+        is_valid = self._accepts(values, outputs)
         if len(recorded):
             self._check(recorded, outputs[: len(recorded)])
             recorded = recorded.scored(outputs[: len(recorded)])
-            self._keep(joined([self.found, recorded.take(self._panel.accepts(recorded.outputs, self._wanted))]))
+            self._keep(joined([self.found, recorded.take(is_valid[: len(recorded)])]))
         hybrids = hybrids.scored(outputs[len(recorded) :])
         self._seen.update(hybrids.keys.tolist())
         self._n_asked += len(hybrids)
-        is_valid = self._panel.accepts(hybrids.outputs, self._wanted)
+        is_valid = is_valid[len(recorded) :]
         valid, not_valid = hybrids.take(is_valid), hybrids.take(~is_valid)
         if len(valid):
             self._keep(joined([self.found, valid]))

@@ -42,7 +42,7 @@ def _taken_back(question: Question, points: Points, distance: Heom, is_refused: 
             at, hybrids = _one_step_back(question, row[left], values[left])
             own = row[left][at]
             reached = question.score(hybrids) if len(hybrids) else outputs[:0]
-            is_good = question.panel.accepts(reached, question.wanted[own])
+            is_good = question.accepts(own, hybrids, reached)
             is_good &= differs(question.rows[own], hybrids).any(axis=1)
             at, hybrids, reached, own = at[is_good], hybrids[is_good], reached[is_good], own[is_good]
             refused = is_refused(hybrids)

@@ -222,6 +222,7 @@ class Thorough:
             wanted,
             singles=lattices.single(len(looked_at) + np.arange(len(others)), features),
             panel=question.panel,
+            accepts=lambda values, outputs: question.accepts(np.full(len(values), line), values, outputs),
             check=partial(self._check, question, places),
             is_refused=self.is_refused,
             alternatives=question.n_wanted > 1,

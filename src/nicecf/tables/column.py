@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
@@ -14,6 +14,9 @@ from nicecf.exceptions import SchemaError, plain
 from nicecf.support.types import Cells, Floats
 from nicecf.tables import Container
 from nicecf.tables.cells import level_key
+
+# Of fewer values nobody can tell whether they are free text.
+_FEWEST_VALUES = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,8 @@ class Column:
     native_levels: Any = field(default=None, repr=False)
     # The values that a counterfactual may take of the training data, encoded; None: all.
     common: Floats | None = field(default=None, repr=False)
+    # Text that is somebody's own, such as notes: it is not handed to others unless that is asked for.
+    is_free_text: bool = False
 
     @cached_property
     def _code_of(self) -> Mapping[Any, int]:
@@ -64,8 +69,15 @@ def fit_categories(container: Container, cells: Cells, name: Hashable) -> tuple[
         _missing_marker(cells, codes, name),
         bool((codes < 0).any()),
         container.native_levels(levels, prototype),
+        is_free_text=_is_free_text(levels, int(np.count_nonzero(codes >= 0))),
     )
     return column, codes.astype(np.float64)
+
+
+def _is_free_text(levels: Sequence[Any], n_values: int) -> bool:
+    """Whether a column looks like free text: most of its values, if there are not too few to tell, are unlike."""
+    is_unlike = n_values >= _FEWEST_VALUES and len(levels) > n_values / 2
+    return is_unlike and all(isinstance(level, str) for level in levels)
 
 
 def read_categories(container: Container, cells: Cells, column: Column) -> tuple[Column, Floats]:

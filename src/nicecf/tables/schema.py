@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import OptionError, SchemaError, did_you_mean, listed, plain
-from nicecf.support.types import Bools, Cells, Floats, Table
+from nicecf.support.types import Bools, Cells, Floats, Ints, Table
 from nicecf.tables import Container, container_of
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.column import Column, fit_categories, read_categories
@@ -98,6 +98,53 @@ class Schema:
     def is_categorical(self) -> Bools:
         """Which columns are categorical."""
         return np.array([column.is_categorical for column in self.columns])
+
+    @property
+    def full(self) -> Schema:
+        """All columns of the table: this schema itself, unless some are left out (see `reduced`)."""
+        return self
+
+    def expand(self, rows: Floats) -> Floats:
+        """Rows with all columns of the table."""
+        return rows
+
+    def reduce(self, rows: Floats, full: Schema) -> tuple[Floats, Schema]:
+        """Rows of the whole table, encoded by ``full``, as rows of this schema, and it with what is new to them."""
+        return rows, full
+
+    def reduced_cells(self, cells: Ints) -> Ints:
+        """Which values a model cannot tell apart, of the whole table -> of this schema."""
+        return cells
+
+    def moving(self, position: int) -> int:
+        """The column of this schema that a column of the whole table moves with; -1 if it is computed."""
+        return position
+
+    def reduced_weights(self, weights: Floats | None) -> Floats | None:
+        """Weights of the columns of the whole table -> of this schema."""
+        return weights
+
+    def with_common(self, common: Sequence[Floats]) -> Schema:
+        """The same columns, of which only some values may be used and told."""
+        columns = (replace(column, common=held) for column, held in zip(self.columns, common, strict=True))
+        return replace(self, columns=tuple(columns))
+
+    def spread(self, parts: Floats, rows: Floats, others: Floats) -> Floats:
+        """A number for each column of this schema -> for those of the whole table that differ between paired rows."""
+        return parts
+
+    @cached_property
+    def is_computed(self) -> Bools:
+        """Which columns of the whole table follow from others."""
+        return np.zeros(len(self.columns), dtype=bool)
+
+    def known(self, rows: Floats) -> tuple[Floats, Bools]:
+        """Rows of the whole table as rows of this schema, and which of them it knows all of."""
+        return rows, np.ones(len(rows), dtype=bool)
+
+    def n_changes(self, rows: Floats, others: Floats) -> Ints:
+        """How many changes there are between rows of the whole table."""
+        return np.asarray(differs(rows, others).sum(axis=1))
 
     def position(self, feature: object, option: str) -> int:
         """The position of a feature that an option names or counts; raises OptionError if it does not exist."""

@@ -71,7 +71,7 @@ def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | N
             "probability": batch.before.probability,
             "decision_after": batch.predicted_after,
             "probability_after": batch.probability,
-            "n_changes": pd.arrays.IntegerArray(np.diff(batch.steps.starts).astype(np.int64), ~batch.found),
+            "n_changes": pd.arrays.IntegerArray(batch.n_changes.astype(np.int64), ~batch.found),
             "text": texts,
             "changes": changes,
             "reason": [None if reason is None else english(reason) for reason in batch.reasons],

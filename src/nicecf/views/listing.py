@@ -78,7 +78,7 @@ def headline(batch: Batch) -> str:
     n_counterfactuals = int(batch.found.sum())
     share = f"{n_found / n_rows:.1%}" if n_rows else "-"
     several = f", {n_counterfactuals:,} counterfactuals" if batch.has_several else ""
-    changes = f", {len(batch.steps.feature) / n_counterfactuals:.1f} changes on average" if n_found else ""
+    changes = f", {batch.n_changes.sum() / n_counterfactuals:.1f} changes on average" if n_found else ""
     return f"Counterfactuals: {n_rows:,} rows, {n_found:,} found ({share}){several}{changes}"
 
 

@@ -9,13 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from nicecf.rules.kinds.allowed import Allowed
+from nicecf.rules.kinds.derived import Derived
 from nicecf.rules.kinds.forbid import Forbid
 from nicecf.rules.kinds.groups import Groups
 from nicecf.rules.kinds.immutable import Immutable
 from nicecf.rules.kinds.kind import Kind
 from nicecf.rules.kinds.max_changes import MaxChanges
+from nicecf.rules.kinds.may_become_missing import MayBecomeMissing
+from nicecf.rules.kinds.may_change import MayChange
 from nicecf.rules.kinds.one_way import OneWay
 from nicecf.rules.kinds.ranges import Ranges
+from nicecf.rules.kinds.relations import Relations
 from nicecf.rules.kinds.step import Step
 
 # In the order in which they are read, named and relaxed.
@@ -28,5 +32,9 @@ KINDS: tuple[Kind[Any], ...] = (
     Forbid(),
     Step(),
     Groups(),
+    Relations(),
+    Derived(),
+    MayChange(),
+    MayBecomeMissing(),
     MaxChanges(),
 )

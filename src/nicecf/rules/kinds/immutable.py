@@ -31,7 +31,7 @@ class Immutable(Kind[tuple[Feature, ...]]):
         return list(rule)
 
     def from_sheet(self, lines: Sequence[Line]) -> list[Feature]:
-        return [line["feature"] for line in lines if _is_true(line)]
+        return [line["feature"] for line in lines if is_true(line, self.name)]
 
     def merge(
         self, mine: tuple[Feature, ...], theirs: tuple[Feature, ...], fixed: Sequence[Feature]
@@ -64,9 +64,10 @@ class Immutable(Kind[tuple[Feature, ...]]):
         return Statement(f"relaxation.{direction}", {"feature": Features((about,))}), {**changes, direction: one_way}
 
 
-def _is_true(line: Line) -> bool:
-    given = line.get("immutable", False)
-    is_true = _IS_TRUE.get(str(plain(given)).strip().lower().removesuffix(".0"))
-    if is_true is None:
-        raise OptionError(f"immutable is {given!r} for {line['feature']!r}; write true or false.")
-    return is_true
+def is_true(line: Line, column: str) -> bool:
+    """What a line of a sheet says in a column of yes and no; no where it says nothing."""
+    given = line.get(column, False)
+    answer = _IS_TRUE.get(str(plain(given)).strip().lower().removesuffix(".0"))
+    if answer is None:
+        raise OptionError(f"{column} is {given!r} for {line['feature']!r}; write true or false.")
+    return answer

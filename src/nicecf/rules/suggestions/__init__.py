@@ -55,6 +55,16 @@ def suggestions_of(X: Table, *, categorical_features: Any = "auto") -> tuple[Sug
     return (*never_missing(facts), *found)
 
 
+def auto_groups(
+    X: Table, *, categorical_features: Any = "auto", computed: Iterable[Feature] = ()
+) -> list[tuple[str, tuple[Feature, ...]]]:
+    """The certain one-hot groups and twins."""
+    facts = TableFacts.of(X, categorical_features)
+    left = set(computed)
+    found = [one for one in [*one_hot_groups(facts), *twins(facts)] if one.is_certain and not left & set(one.features)]
+    return [(one.kind, one.features) for one in _joined(found)]
+
+
 def _once(immutable: Sequence[Suggestion]) -> list[Suggestion]:
     """Each feature once, with all that was seen of it; what is certain wins."""
     of: dict[tuple[Feature, ...], Suggestion] = {}

@@ -11,7 +11,7 @@ import pandas as pd
 
 from nicecf.exceptions import plain
 from nicecf.results.batch import Batch
-from nicecf.search.distance import Heom
+from nicecf.results.table_distance import TableDistance
 from nicecf.support.types import Bools, CellValue, Floats, Ints, Label, Objects
 from nicecf.tables.column import Column
 from nicecf.tables.schema import Schema, differs
@@ -60,6 +60,7 @@ class Lines:
     found: Bools
     decided: Ints
     errors: Floats
+    changes: Ints
 
 
 def summary_of(batch: Batch, by: By = None) -> Summary:
@@ -72,6 +73,7 @@ def summary_of(batch: Batch, by: By = None) -> Summary:
         batch.found[first],
         batch.before.decided[first],
         batch.errors[first],
+        batch.n_changes[first],
     )
     note = None
     if len(first) < len(batch):
@@ -80,7 +82,13 @@ def summary_of(batch: Batch, by: By = None) -> Summary:
 
 
 def summarize(
-    lines: Lines, schema: Schema, distance: Heom, classes: Objects, groups: Groups | None, *, note: str | None = None
+    lines: Lines,
+    schema: Schema,
+    distance: TableDistance,
+    classes: Objects,
+    groups: Groups | None,
+    *,
+    note: str | None = None,
 ) -> Summary:
     """Both tables. Classes stand in the order of ``classes``, groups in theirs; those without a row are left out."""
     n_groups = 1 if groups is None else max(len(groups.labels), 1)
@@ -108,8 +116,7 @@ def summarize(
 def _costs(lines: Lines, cell: Ints, n_cells: int, total: Floats) -> dict[str, Any]:  # columns of a frame
     rows = np.bincount(cell, minlength=n_cells)
     found = np.bincount(cell[lines.found], minlength=n_cells)
-    changes = differs(lines.rows, lines.values).sum(axis=1)
-    measured = {"changes": changes, "distance": total, "error": lines.errors}
+    measured = {"changes": lines.changes, "distance": total, "error": lines.errors}
     of = pd.DataFrame({name: np.where(lines.found, one, np.nan) for name, one in measured.items()}).groupby(cell)
     table = {
         "rows": rows,
@@ -132,7 +139,7 @@ def _to_best(mean: Floats, decided: Ints) -> Floats:
 
 
 def _features(
-    lines: Lines, schema: Schema, cell: Ints, n_cells: int, distance: Heom, total: Floats
+    lines: Lines, schema: Schema, cell: Ints, n_cells: int, distance: TableDistance, total: Floats
 ) -> dict[str, Any]:  # columns of a frame
     """Columns with an entry for each feature of each cell, the most frequent change of a cell first."""
     n_features = len(schema.columns)
@@ -198,15 +205,13 @@ def _most_frequent(moves: pd.DataFrame, place: Ints, n_places: int) -> dict[str,
     return {name: most[name].to_numpy(dtype=np.float64) for name in ("before", "after", "times")}
 
 
-def _parts(lines: Lines, cell: Ints, n_cells: int, distance: Heom, total: Floats) -> Floats:
+def _parts(lines: Lines, cell: Ints, n_cells: int, distance: TableDistance, total: Floats) -> Floats:
     """The part of each feature in the distance, averaged over the rows of a cell that change: (cells, features)."""
     is_moving = total > 0
     cell, rows, values, total = cell[is_moving], lines.rows[is_moving], lines.values[is_moving], total[is_moving]
     moving = np.bincount(cell, minlength=n_cells)
-    sums = [
-        np.bincount(cell, weights=distance.feature(j, rows[:, j], values[:, j]) / total, minlength=n_cells)
-        for j in range(rows.shape[1])
-    ]
+    shares = distance.features(rows, values) / total[:, None]
+    sums = [np.bincount(cell, weights=of_feature, minlength=n_cells) for of_feature in shares.T]
     return np.column_stack([_ratio(one, moving) for one in sums])
 
 

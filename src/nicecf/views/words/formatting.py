@@ -245,8 +245,5 @@ def _gains(batch: Batch) -> Floats:
 def _parts(batch: Batch) -> Floats:
     """The part of each change in the distance."""
     lines, features = batch.steps.row(), batch.steps.feature
-    parts = np.zeros(len(lines))
-    for j in np.unique(features).tolist():
-        here = np.flatnonzero(features == j)
-        parts[here] = batch.distance.feature(j, batch.before.values[lines[here], j], batch.after.values[lines[here], j])
+    parts: Floats = batch.distance.features(batch.before.values, batch.after.values)[lines, features]
     return parts

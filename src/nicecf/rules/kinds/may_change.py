@@ -1,0 +1,62 @@
+"""``may_change=["notes"]``: columns that look like free text, and may change all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nicecf.exceptions import OptionError, listed
+from nicecf.rules.columns import RuledRows
+from nicecf.rules.kinds.immutable import is_true
+from nicecf.rules.kinds.kind import Candidate, Kind, Relaxed
+from nicecf.rules.parameters import Feature, Line, features
+from nicecf.rules.row_rules import Meaning
+from nicecf.support.phrases import Features, Statement
+
+if TYPE_CHECKING:
+    from nicecf.rules.constraints import Constraints
+
+
+class MayChange(Kind[tuple[Feature, ...]]):
+    """What looks like free text belongs to one person: it is not handed to another unless it is named here."""
+
+    name = "may_change"
+    columns = ("may_change",)
+
+    def read(self, given: Any) -> tuple[Feature, ...]:
+        return features(self.name, given)
+
+    def to_plain(self, rule: tuple[Feature, ...]) -> list[Feature]:
+        return list(rule)
+
+    def from_sheet(self, lines: Sequence[Line]) -> list[Feature]:
+        return [line["feature"] for line in lines if is_true(line, self.name)]
+
+    def merge(
+        self, mine: tuple[Feature, ...], theirs: tuple[Feature, ...], fixed: Sequence[Feature]
+    ) -> tuple[Feature, ...]:
+        return tuple(one for one in dict.fromkeys([*mine, *theirs]) if one not in fixed)
+
+    def check(self, rules: Constraints) -> None:
+        twice = [one for one in rules.may_change if one in rules.immutable]
+        if twice:
+            raise OptionError(
+                f"{listed(twice)} is immutable, so it cannot be in may_change as well. Take it out of one of them."
+            )
+
+    def abouts(self, rule: tuple[Feature, ...]) -> Iterable[Feature]:
+        return ()  # it permits, and blocks nothing
+
+    def without(self, rule: tuple[Feature, ...], about: Any) -> tuple[Feature, ...]:
+        return rule
+
+    def meaning(self, rule: tuple[Feature, ...], rows: RuledRows) -> Meaning:
+        permitted = {rows.position(feature, self.name) for feature in rule}
+        free_text = [j for j, column in enumerate(rows.trained.columns) if column.is_free_text]
+        return Meaning(fixed=tuple(j for j in free_text if j not in permitted))
+
+    def words(self, rules: Constraints, about: Any) -> Statement:
+        return Statement("rule.may_change", {"features": Features((about,))})
+
+    def relax(self, rules: Constraints, about: Any, found: Candidate) -> Relaxed:
+        return self.words(rules, about), None
