@@ -137,7 +137,7 @@ def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> 
     from nicecf.exceptions import FileError, OptionError
     from nicecf.tables import files as tablefiles
 
-    schema = nice._fitted.schema
+    schema = nice._fitted.schema.full
     table = common.read_cells(options, options.table)
     if schema.container.label == "numpy array":
         return _array(table, schema, options)
@@ -204,9 +204,10 @@ def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
     lines = []
     changes = cfs.changes()
     if len(changes):
-        often = changes["feature"].value_counts(sort=True)
-        shown = ", ".join(f"{feature} {count:,}" for feature, count in often.head(6).items())
-        lines.append(("changes", f"{len(changes) / int(is_changed.sum()):.1f} on average; most often {shown}"))
+        # What follows from other columns is no change of its own.
+        own = changes[~changes["derived"]] if "derived" in changes else changes
+        shown = ", ".join(f"{feature} {count:,}" for feature, count in own["feature"].value_counts().head(6).items())
+        lines.append(("changes", f"{cfs.batch.n_changes[is_changed].mean():.1f} on average; most often {shown}"))
     without = cfs.reasons[~cfs.found]
     if len(without):
         lines.append(("without", f"{n_rows - n_found:,}; the first: {without[0]}"))

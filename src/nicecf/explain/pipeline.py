@@ -91,7 +91,7 @@ def batch_of(
         donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
         held=held[order],
         steps=_steps(answers, panel, order, question.given[points.row], whole, schema, n_still=n_still),
-        distance=TableDistance(schema, fitted.distance),
+        distance=TableDistance(schema.for_distances(), fitted.distance),
         errors=errors,
         front=_front(question, answers.front, fitted),
         has_several=several,
@@ -172,7 +172,7 @@ def _held(question: Question, points: Points, fitted: Fitted) -> Ints:
 
 
 def _provenance(call: Call, fitted: Fitted, question: Question) -> Provenance:
-    parts = [(part.lines, part.constraints) for part in question.parts]
+    parts = [(part.lines, part.constraints.without_functions()) for part in question.parts]
     return Provenance(
         fitted.statistics,
         Explained(question.schema, fitted, question.parts),

@@ -50,6 +50,8 @@ def moving(schema: Schema, values: Floats, X: Table, constraints: Constraints | 
                 derived = (*(Partner.of(group[0], j, values) for j in group[1:]), *derived)
     if not groups and not derived:
         return schema, values
+    if len(derived) == len(schema.columns):
+        raise OptionError("derived names all columns of X, so that none is left that could change. Leave one out.")
     return ReducedSchema.without(schema, values, groups, derived)
 
 
@@ -363,11 +365,14 @@ def _check_followed(
         name, first, n_wrong = schema.names[one.position], int(np.argmax(is_wrong)), int(np.count_nonzero(is_wrong))
         rule = next(rule for feature, rule in derived.items() if schema.position(feature, "derived") == one.position)
         how = f"{str(rule)!r}" if isinstance(rule, Expression) else "its function"
+        advice = "Correct the rule (a column that is rounded needs round(..., digits)) or the rows."
+        if isinstance(one, ByFunction) and len(one.hidden) > 1:
+            later = [schema.names[j] for j in one.hidden if j != one.position]
+            advice += f" If it needs {listed(later)}, name it after them: it sees what is computed before it."
         has, would = (_shown(schema, one.position, cell) for cell in (values[first, one.position], by_rule[first]))
         raise OptionError(
             f"derived: {name!r} does not follow from {how} in {n_wrong:,} of {len(values):,} training rows "
-            f"({n_wrong / len(values):.1%}): row {first} has {has}, but {would} is computed. Correct the rule (a "
-            "column that is rounded needs round(..., digits)) or the rows."
+            f"({n_wrong / len(values):.1%}): row {first} has {has}, but {would} is computed. {advice}"
         )
 
 

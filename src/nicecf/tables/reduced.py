@@ -41,6 +41,30 @@ class Computed(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Told:
+    """A computed column of which only the place is told, not how it is computed: enough to measure distances."""
+
+    position: int
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """Nothing is told of them."""
+        return ()
+
+    def values(self, rows: Floats, schema: Schema) -> tuple[Floats, Bools]:
+        """What rows have."""
+        return rows[:, self.position], np.ones(len(rows), dtype=bool)
+
+    def contradicts(self, rows: Floats, schema: Schema) -> Bools:
+        """Nowhere."""
+        return np.zeros(len(rows), dtype=bool)
+
+    def extended(self, rows: Floats) -> Told:
+        """There is nothing to learn."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
 class Combination:
     """Columns that move together, by their positions, and the combinations of their values, one line for each code."""
 
@@ -203,6 +227,10 @@ class ReducedSchema(Schema):
         whole = tuple(replace(column, common=of_whole[j]) for j, column in enumerate(self.whole.columns))
         here = (replace(column, common=held) for column, held in zip(self.columns, common, strict=True))
         return replace(self, columns=tuple(here), whole=replace(self.whole, columns=whole))
+
+    def for_distances(self) -> ReducedSchema:
+        """The same without what columns are computed by, such as a function of the user: a result is stored with it."""
+        return replace(self, computed=tuple(Told(one.position) for one in self.computed))
 
     def spread(self, parts: Floats, rows: Floats, others: Floats) -> Floats:
         """A number for each column here -> for those of the table that differ; several of them share it."""
