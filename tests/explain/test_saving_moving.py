@@ -106,21 +106,29 @@ def test_the_file_has_whole_rows(path):
 def test_trees_are_read_again(tmp_path):
     numbers = X.drop(columns="level_name")
     forest = RandomForestClassifier(10, random_state=0).fit(numbers, Y)
-    nice = NICE(forest, constraints=Constraints(derived=BY_EXPRESSION, groups="auto")).fit(numbers, Y)
-    again = assert_comes_back(nice, tmp_path, numbers.iloc[:12])
-    assert again._fitted.models.uses_twin == nice._fitted.models.uses_twin
+    nice = NICE(forest, accelerate=True, constraints=Constraints(derived=BY_EXPRESSION, groups="auto"))
+    again = assert_comes_back(nice.fit(numbers, Y), tmp_path, numbers.iloc[:12])
+    assert again._fitted.models.uses_twin
 
 
-def test_what_stands_where_nothing_can_be_computed_comes_back(tmp_path):
-    # The first row is rounded otherwise than it is computed: what stands for no value is as the table has it.
-    table = X.assign(income=X["income"].where(X.index % 9 > 0, 24_000), debt=X["debt"].where(X.index % 9 > 0, 250.0))
-    table["ratio"] = ratio(table)
-    table.loc[0, "ratio"] = 0.13  # 0.125, rounded up
-    nice = fitted("expression", table.drop(columns="dollars").assign(dollars=0.0))
-    assert nice._fitted.schema.computed[0].fallback == 0.13
-    assert nice._fitted.schema.expand(nice._fitted.neighborhood.donors.index.values)[:, 3].max() > 0.12
+def test_what_is_rounded_otherwise_than_it_is_computed_comes_back(tmp_path):
+    table = X.assign(dollars=0.0)
+    table.loc[0, ["income", "debt", "ratio"]] = [24_000, 250.0, 0.13]  # 0.125, rounded up; it is computed as 0.12
+    table.loc[1, ["income", "debt", "ratio"]] = [12_000, 1135.0, 1.13]  # 1.135, rounded down; it is computed as 1.14
+    assert table["ratio"].max() == 1.13
+    nice = fitted("expression", table)
     again = assert_comes_back(nice, tmp_path, ROWS)
+    index = again._fitted.neighborhood.donors.index
+    assert again._fitted.schema.expand(np.concatenate([index.values, index.other_values]))[:, 3].max() == 1.14
+    # What stands where nothing can be computed is as the table has it.
     assert again._fitted.schema.computed[0].fallback == 0.13
+
+
+def test_sums_in_single_precision_come_back(tmp_path):
+    table = X.assign(sum=(X["income"] + X["debt"]).astype("float32"))
+    largest = table["sum"].idxmax()
+    table.loc[largest, "sum"] = np.nextafter(table.loc[largest, "sum"], np.float32(0))
+    assert_comes_back(fitted(Constraints(derived={"sum": "income + debt"}), table), tmp_path, table.iloc[:5])
 
 
 def test_free_text_stays_free_text(tmp_path):
@@ -290,6 +298,13 @@ def test_a_file_that_lies_is_refused(name, path, tmp_path):
     change, match = LIES[name]
     with pytest.raises(FileError, match=rf"forged.nice is damaged: .*({match})"):
         NICE.load(forge(path, tmp_path, change), model=MODEL)
+
+
+def test_pairs_that_nobody_asked_for_are_refused(tmp_path):
+    path = saved(fitted("expression"), tmp_path)
+    for change in ({"partners": [[0, 9]]}, {"groups": [[4, 5, 6]]}):
+        with pytest.raises(FileError, match="columns move together in it, but its option groups does not say so"):
+            NICE.load(forge(path, tmp_path, said(lambda m, to=change: m["moving"].update(to))), model=MODEL)
 
 
 def assert_refused_or_same(forged, expected):
