@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -94,12 +94,16 @@ def learn(
     categorical_features: Any,
     needs_labels: bool,
     constraints: Constraints | None = None,
+    keeps_text: bool = True,
 ) -> tuple[Training, Floats]:
     """Read the training table and ask the model about every row of it, in chunks; also the encoded rows.
 
-    By the ``constraints``, columns that follow from others are left out of these: see `moving`.
+    By the ``constraints``, columns that follow from others are left out of these: see `moving`. ``keeps_text``: what
+    looks like free text does not change.
     """
     table, whole = Schema.of(X, categorical_features)
+    if not keeps_text:
+        table = replace(table, columns=tuple(replace(column, is_free_text=False) for column in table.columns))
     schema, values = moving(table, whole, X, constraints)
     labels = None if y is None else _labels(y, len(values))
     if labels is None and needs_labels:

@@ -19,7 +19,7 @@ from nicecf.rules.kinds.forbid import forbids
 from nicecf.rules.kinds.kind import Candidate
 from nicecf.rules.moving import contradictions
 from nicecf.rules.parameters import Feature
-from nicecf.rules.parts import Part
+from nicecf.rules.parts import Part, kept_text
 from nicecf.rules.reading import rules_of
 from nicecf.rules.relaxations import Relaxation, relaxables, statements_of
 from nicecf.rules.row_rules import Rules
@@ -70,12 +70,10 @@ def _why_impossible(question: Question, line: int) -> Statement:
             has, would = (Value(cell_of(schema, j, one)) for one in (row[0, j], computed[0]))
             feature = Features((schema.names[j],))
             return Statement("reason.contradicts_derived", {"feature": feature, "value": has, "computed": would})
-    for part in question.parts:
-        if line in part.lines:
-            broken = [one for one in part.constraints.relations if not holds(Relation.parse(str(one)), row, schema)[0]]
-            if broken:
-                return Statement("reason.breaks_relation", {"relation": str(broken[0])})
-    return Statement("reason.no_derived_value")
+    (part,) = (part for part in question.parts if line in part.lines)
+    relations = (Relation.parse(str(one)) for one in part.constraints.relations)
+    broken = next(one for one in relations if not holds(one, row, schema)[0])
+    return Statement("reason.breaks_relation", {"relation": str(broken)})
 
 
 def no_donor(panel: Panel, n_decided: Ints, wanted: Bools) -> Statement:
@@ -206,6 +204,9 @@ class _WhyNot:
     def _nothing_to_relax(self, constraints: Constraints, target: Any) -> Statement:
         panel, min_count = self.question.panel, self.fitted.privacy.min_count
         said = statements_of(constraints, panel)
+        text = kept_text(constraints, self.question.trained.full)
+        if text is not None:
+            said.append(Statement("rule.may_change", {"features": text}))
         if min_count > 1:
             said.append(Statement("rule.min_count", {"count": min_count}))
         rules, most = _shown(said), _tried_for_each(constraints, panel)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nicecf.exceptions import OptionError, listed, plain
-from nicecf.rules.columns import cell_of, labels_of
+from nicecf.rules.columns import cell_of, labels_of, missing
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.expressions import Expression, check_columns
 from nicecf.rules.expressions.nodes import Rounded
@@ -64,6 +64,8 @@ def computed_of(derived: Mapping[Any, Derivation], schema: Schema, values: Float
         if not ready:
             names = [schema.names[j] for j in columns]
             raise OptionError(f"derived is circular: {listed(names)} follow from each other. Leave one of them out.")
+        # A function may look at all columns: those by expressions are there first.
+        ready.sort(key=lambda j: isinstance(columns[j], ByFunction))
         ordered += [columns.pop(j) for j in ready]
     return tuple(ordered)
 
@@ -211,6 +213,10 @@ class Partner:
     def of(cls, key: int, position: int, values: Floats) -> Partner:
         return cls(position, (key,), np.empty(0), np.empty(0), float("nan")).extended(values)
 
+    @property
+    def fallback(self) -> float:
+        return float(self.partners[0]) if len(self.partners) else self.of_missing
+
     def extended(self, rows: Floats) -> Partner:
         """The same with the numbers of whole rows that were not known; those that were go with what they went with."""
         known, own = np.concatenate([self.keys, rows[:, self.inputs[0]]]), rows[:, self.position]
@@ -271,7 +277,9 @@ def _differ(given: Floats, computed: Floats, half: float, schema: Schema, positi
 
 
 def _contradicted(one: Computed, schema: Schema, rows: Floats) -> tuple[Bools, Floats]:
-    return one.contradicts(rows, schema), one.values(rows, schema)[0]
+    values, is_value = one.values(rows, schema)
+    values = np.where(is_value, values, missing(schema, one.position))
+    return one.contradicts(rows, schema) | ~is_value, values
 
 
 def _check_followed(

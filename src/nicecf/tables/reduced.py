@@ -30,6 +30,10 @@ class Computed(Protocol):
     def inputs(self) -> tuple[int, ...]:
         """The columns that it is computed from."""
 
+    @property
+    def fallback(self) -> float:
+        """A value of training rows, for where there is none: a model may refuse what it never saw."""
+
     def values(self, rows: Floats, schema: Schema) -> tuple[Floats, Bools]:
         """Its encoded values for whole rows, in which its inputs are filled, and where they are values at all."""
 
@@ -138,6 +142,8 @@ class ReducedSchema(Schema):
         for place, one in enumerate(self.combinations):
             whole[:, one.members] = one.patterns[rows[:, self.units.index(-1 - place)].astype(np.intp)]
         exists = np.ones(len(rows), dtype=bool)
+        for column in self.computed:  # a function of the table sees all of them, also those that follow later
+            whole[:, column.position] = column.fallback
         for column in self.computed:
             whole[:, column.position], is_value = column.values(whole, self.whole)
             exists &= is_value
@@ -265,7 +271,7 @@ class ReducedSchema(Schema):
                 columns.append(full.columns[unit])
                 continue
             one = combinations[-1 - unit]
-            names = tuple(full.columns[j].name for j in one.members)
-            column = Column(names, True, np.empty(0, dtype=object), tuple(map(tuple, one.patterns.tolist())))
+            name = " + ".join(str(full.columns[j].name) for j in one.members)
+            column = Column(name, True, np.empty(0, dtype=object), tuple(map(tuple, one.patterns.tolist())))
             columns.append(replace(column, common=known[unit].common) if unit in known else column)
         return tuple(columns)
