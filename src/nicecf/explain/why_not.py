@@ -69,6 +69,8 @@ def _why_impossible(question: Question, line: int) -> Statement:
         if is_other[0]:
             has, would = (Value(cell_of(schema, j, one)) for one in (row[0, j], computed[0]))
             feature = Features((schema.names[j],))
+            if has.value is None and would.value is None:
+                return Statement("reason.not_computed", {"feature": feature})
             return Statement("reason.contradicts_derived", {"feature": feature, "value": has, "computed": would})
     (part,) = (part for part in question.parts if line in part.lines)
     relations = (Relation.parse(str(one)) for one in part.constraints.relations)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from nicecf.exceptions import OptionError, listed, plain
 from nicecf.rules.columns import cell_of, labels_of, missing
@@ -21,7 +22,7 @@ from nicecf.rules.kinds.derived import Derivation, FunctionName
 from nicecf.rules.kinds.groups import AUTO
 from nicecf.support.types import Bools, Floats, Table
 from nicecf.tables.reduced import Computed, ReducedSchema
-from nicecf.tables.schema import Schema
+from nicecf.tables.schema import MISSING_CATEGORY, Schema
 
 # How far a value may be from the one computed, as a share of it: another order of the same sums.
 _ROUNDING = 1e-9
@@ -94,9 +95,14 @@ def _computed(j: int, derivation: Derivation, schema: Schema, training: Floats, 
         inputs = tuple(schema.position(one, "derived") for one in derivation.columns)
         if j in inputs:
             raise OptionError(f"derived has {str(derivation)!r} for {name!r}, which names itself.")
-        return ByExpression(j, inputs, fallback, derivation)
+        return ByExpression(j, inputs, fallback, _has_gaps(schema, j, training), derivation)
     others = tuple(k for k in range(len(schema.columns)) if k != j and k not in is_derived)
-    return ByFunction(j, others, fallback, derivation)
+    return ByFunction(j, others, fallback, _has_gaps(schema, j, training), derivation)
+
+
+def _has_gaps(schema: Schema, j: int, training: Floats) -> bool:
+    """Whether training rows leave the column empty: then it may be where nothing can be computed."""
+    return bool((training < 0 if schema.columns[j].is_categorical else np.isnan(training)).any())
 
 
 def _fallback(training: Floats) -> float:
@@ -112,11 +118,13 @@ class ByExpression:
     position: int
     inputs: tuple[int, ...]
     fallback: float
+    has_gaps: bool
     expression: Expression
 
     def values(self, rows: Floats, schema: Schema) -> tuple[Floats, Bools]:
         exact = self._evaluated(self.expression, rows, schema)
-        return _held(exact, self._has_missing(rows, schema), self.position, self.fallback, schema)
+        may_be_missing = self._has_missing(rows, schema) | self.has_gaps
+        return _held(exact, may_be_missing, self.position, self.fallback, schema)
 
     def contradicts(self, rows: Floats, schema: Schema) -> Bools:
         """Where the value that rows have is not the computed one, beyond the rounding of either."""
@@ -151,13 +159,15 @@ class ByFunction:
     position: int
     inputs: tuple[int, ...]
     fallback: float
+    has_gaps: bool
     function: Callable[[Any], Any]
 
     def values(self, rows: Floats, schema: Schema) -> tuple[Floats, Bools]:
         whole = rows.copy()
         whole[:, self.position] = self.fallback  # its own column is not one of its inputs
         computed, is_known = self._called(whole, schema)
-        values, is_value = _held(computed, np.zeros(len(rows), dtype=bool), self.position, self.fallback, schema)
+        may_be_missing = np.full(len(rows), self.has_gaps)
+        values, is_value = _held(computed, may_be_missing, self.position, self.fallback, schema)
         return values, is_value & is_known
 
     def contradicts(self, rows: Floats, schema: Schema) -> Bools:
@@ -186,11 +196,10 @@ class ByFunction:
             )
         column = schema.columns[self.position]
         if column.is_categorical:
-            codes = [column.code(plain(cell)) for cell in cells]
-            return (
-                np.array([-1.0 if code is None else float(code) for code in codes]),
-                np.array([code is not None for code in codes]),
-            )
+            is_missing = np.asarray(pd.isna(cells))
+            codes = [None if gap else column.code(plain(cell)) for cell, gap in zip(cells, is_missing, strict=True)]
+            is_known = np.array([code is not None for code in codes]) | (is_missing & self.has_gaps)
+            return np.array([MISSING_CATEGORY if code is None else float(code) for code in codes]), is_known
         try:
             return cells.astype(np.float64), np.ones(len(rows), dtype=bool)
         except (TypeError, ValueError) as error:
