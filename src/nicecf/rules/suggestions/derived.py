@@ -9,9 +9,7 @@ import numpy as np
 from nicecf.rules.suggestions.derived_search import (
     FEWEST_ROWS,
     PAIRS,
-    PRODUCT,
-    RATIO,
-    SHARE,
+    PRODUCTS,
     TRIPLES,
     Match,
     Search,
@@ -25,23 +23,24 @@ _MOST_COLUMNS = 60
 _MOST_OF_THREE = 25
 
 
-def derived_columns(facts: TableFacts) -> list[Suggestion]:
+def derived_columns(facts: TableFacts, *, most_columns: int = _MOST_COLUMNS) -> list[Suggestion]:
     """Columns that are equal to an expression of others in every row in which all of them are present.
 
     Equal within the rounding of the column itself: half a unit of its last decimal. The expressions are a sum,
-    difference, product, ratio or share a / (a + b) of two columns, times 1, 12, 1/12 and, but for sums and differences,
-    powers of ten; one column times, or divided by, a factor of at most three digits; sums and differences of three.
+    difference, product, ratio or share a / (a + b) of two columns, or of three (a + b - c, (a + b) / c, a * b / c, ..),
+    times 1, 12, 1/12 or, but for sums and differences, a power of ten; and one column times, or divided by, a factor of
+    at most three digits.
 
-    What is tried is bounded: the first 60 columns of numbers with three values or more that are no copies, and of three
-    columns the first 25 that are not explained yet. All expressions are screened on 64 rows, and need five of these
-    without a missing cell; of each form, at most 50 for a column and factor are then verified on all rows. A column
-    needs 50 values, and 100 rows.
+    What is tried is bounded: the first ``most_columns`` of numbers with three values or more that are no copies, and of
+    three columns the first 25 that are not explained yet, or half of ``most_columns``. All expressions are screened on
+    64 rows, and need five of these without a missing cell; of each form, at most 50 for a column and factor are then
+    verified on all rows. A column needs 50 values, and 100 rows.
 
     Where an equation can be solved for more than one column, the derived one is that with the most decimals, or with a
     word such as total or ratio in its name, or a product. If none of these tells, the last one in the table is a guess,
     and so is a column with fewer decimals than its parts.
     """
-    columns = _usable(facts) if facts.n_rows >= FEWEST_ROWS else []
+    columns = _usable(facts, most_columns) if facts.n_rows >= FEWEST_ROWS else []
     if len(columns) < 2:
         return []
     search = Search(columns)
@@ -50,16 +49,16 @@ def derived_columns(facts: TableFacts) -> list[Suggestion]:
     # An exact multiple is the same column once more: whatever is tied to the one is tied to the other.
     distinct = [j for j in range(len(columns)) if j not in chosen or chosen[j][0].is_rounded]
     _choose(search.matches(PAIRS, distinct), columns, chosen)
-    left = [j for j in range(len(columns)) if j not in chosen][:_MOST_OF_THREE]
+    left = [j for j in range(len(columns)) if j not in chosen][: min(_MOST_OF_THREE, most_columns // 2)]
     _choose(search.matches(TRIPLES, left), columns, chosen)
     return [_suggested(match, columns, is_certain) for match, is_certain in chosen.values()]
 
 
-def _usable(facts: TableFacts) -> list[ColumnFacts]:
+def _usable(facts: TableFacts, most: int) -> list[ColumnFacts]:
     """The first columns of numbers with three values or more that are no copies of another."""
     usable: dict[bytes, ColumnFacts] = {}
     for column in facts.columns:
-        if len(usable) == _MOST_COLUMNS:
+        if len(usable) == most:
             break
         if column.is_number and column.has_values(3):
             usable.setdefault(column.as_bytes(), column)
@@ -87,7 +86,7 @@ def _solved(solutions: Sequence[Match], columns: Sequence[ColumnFacts]) -> tuple
     best = max(evidence(match) for match in first.values())
     tied = [match for match in first.values() if evidence(match) == best]
     # Were one of them computed as a ratio, it would have more decimals than the product.
-    tied = [match for match in tied if match.form is PRODUCT] or tied
+    tied = [match for match in tied if match.form in PRODUCTS] or tied
     # Of sums and differences, what was computed was more likely added later.
     match = max(tied, key=lambda match: match.target)
     # Whole numbers are seldom computed from fractions.
@@ -120,16 +119,8 @@ def _suggested(match: Match, columns: Sequence[ColumnFacts], is_certain: bool) -
 
 
 def _expression(match: Match, names: Sequence[str], decimals: int | None) -> str:
-    text = match.form.text.format(*names)
-    if match.scale != 1.0:
-        times, by = _factor_text(match.scale)
-        is_sum = " + " in text or " - " in text
-        if match.form is RATIO:
-            text = f"{names[0]}{times} / {names[1]}{by}"
-        elif match.form is SHARE:
-            text = f"{names[0]}{times} / ({names[0]} + {names[1]})"
-        else:
-            text = f"({text}){times}{by}" if is_sum else f"{text}{times}{by}"
+    times, by = _factor_text(match.scale)
+    text = (match.form.text if match.scale == 1.0 else match.form.scaled).format(*names, times=times, by=by)
     # Even what is exact on paper has float errors in its last digits, which no cell of the column has.
     if decimals is None or (decimals == 0 and not match.is_rounded):
         return text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, groupby, islice, permutations
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -19,6 +20,8 @@ _FEWEST_UNUSUAL = 50
 _FEWEST_BROKEN = 10
 _LEAST_ROUNDED = 0.05
 _SCREENED_ROWS = 64
+# Of these, the rows by which expressions are looked up: each costs a sort of all of them.
+_MOST_FIRST_ROWS = 4
 # What fewer screened rows speak of, as the others have missing cells, is not tried.
 _FEWEST_SCREENED = 5
 _MOST_VERIFIED = 50
@@ -33,9 +36,13 @@ Compute: TypeAlias = Callable[..., Floats]
 
 @dataclass(frozen=True)
 class Form:
-    """A way to compute a column from ``n_parts`` others, times one of some ``scales``."""
+    """A way to compute a column from ``n_parts`` others, times one of some ``scales``.
+
+    ``scaled`` is its text with a factor other than 1, as a multiplication or a division.
+    """
 
     text: str
+    scaled: str
     compute: Compute
     n_parts: int
     is_symmetric: bool
@@ -49,18 +56,42 @@ def _ratio(a: Floats, b: Floats) -> Floats:
 
 _PERIODS = (1.0, 12.0, 1 / 12)
 _UNITS = (*_PERIODS, 10.0, 100.0, 1000.0, 1200.0, 0.1, 0.01, 0.001)
-MULTIPLE = Form("{}", lambda a: a, 1, False, ())
-SUM = Form("{} + {}", lambda a, b: a + b, 2, True, _PERIODS)
-DIFFERENCE = Form("{} - {}", lambda a, b: a - b, 2, False, _PERIODS)
-PRODUCT = Form("{} * {}", lambda a, b: a * b, 2, True, _UNITS)
-RATIO = Form("{} / {}", _ratio, 2, False, _UNITS)
-SHARE = Form("{0} / ({0} + {1})", lambda a, b: _ratio(a, a + b), 2, False, (1.0, 100.0))
+_PERCENT = (1.0, 100.0)
+MULTIPLE = Form("{0}", "{0}{times}{by}", lambda a: a, 1, False, ())
+SUM = Form("{0} + {1}", "({0} + {1}){times}{by}", lambda a, b: a + b, 2, True, _PERIODS)
+DIFFERENCE = Form("{0} - {1}", "({0} - {1}){times}{by}", lambda a, b: a - b, 2, False, _PERIODS)
+PRODUCT = Form("{0} * {1}", "{0} * {1}{times}{by}", lambda a, b: a * b, 2, True, _UNITS)
+RATIO = Form("{0} / {1}", "{0}{times} / {1}{by}", _ratio, 2, False, _UNITS)
+SHARE = Form("{0} / ({0} + {1})", "{0}{times} / ({0} + {1})", lambda a, b: _ratio(a, a + b), 2, False, _PERCENT)
 PAIRS = (SUM, DIFFERENCE, PRODUCT, RATIO, SHARE)
-TRIPLES = (
-    Form("{} + {} + {}", lambda a, b, c: a + b + c, 3, True, (1.0,)),
-    Form("{} + {} - {}", lambda a, b, c: a + b - c, 3, False, (1.0,)),
-    Form("{} - {} - {}", lambda a, b, c: a - b - c, 3, False, (1.0,)),
+PRODUCT_OF_THREE = Form(
+    "{0} * {1} * {2}", "{0} * {1} * {2}{times}{by}", lambda a, b, c: a * b * c, 3, True, (1.0, 0.01, 1e-4)
 )
+TRIPLES = (
+    Form("{0} + {1} + {2}", "", lambda a, b, c: a + b + c, 3, True, (1.0,)),
+    Form("{0} + {1} - {2}", "", lambda a, b, c: a + b - c, 3, False, (1.0,)),
+    Form("{0} - {1} - {2}", "", lambda a, b, c: a - b - c, 3, False, (1.0,)),
+    PRODUCT_OF_THREE,
+    Form(
+        "({0} + {1}) / {2}",
+        "({0} + {1}){times} / {2}{by}",
+        lambda a, b, c: _ratio(a + b, c),
+        3,
+        False,
+        (*_PERIODS, 100.0, 1200.0),
+    ),
+    Form("({0} - {1}) / {2}", "({0} - {1}){times} / {2}", lambda a, b, c: _ratio(a - b, c), 3, False, _PERCENT),
+    Form("{0} * {1} / {2}", "{0} * {1}{times} / {2}{by}", lambda a, b, c: _ratio(a * b, c), 3, False, _UNITS),
+    Form(
+        "{0} / ({0} + {1} + {2})",
+        "{0}{times} / ({0} + {1} + {2})",
+        lambda a, b, c: _ratio(a, a + b + c),
+        3,
+        False,
+        _PERCENT,
+    ),
+)
+PRODUCTS = (PRODUCT, PRODUCT_OF_THREE)
 
 
 @dataclass(frozen=True)
@@ -81,36 +112,32 @@ class Match:
 
 
 @dataclass(frozen=True, eq=False)
-class _Candidates:
-    """Expressions that may be a column: one line for each, by the numbers of the question and of the expression.
+class _Questions:
+    """Which of the expressions of a form, ``parts`` of columns, are equal to targets, each with some scales?"""
 
-    A question is a target and a scale.
-    """
-
+    form: Form
+    parts: Ints
     targets: Ints
     scales: Floats
-    parts: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidates:
+    """Expressions that may be the answer to questions: the position of each, and of its question."""
+
     questions: Ints
     expressions: Ints
 
-    def take(self, which: Bools | Ints) -> _Candidates:
+    def take(self, which: Bools) -> _Candidates:
         """Some of them."""
-        return _Candidates(
-            self.targets[which],
-            self.scales[which],
-            self.parts[which],
-            self.questions[which],
-            self.expressions[which],
-        )
+        return _Candidates(self.questions[which], self.expressions[which])
 
-    def in_order(self) -> Iterator[list[tuple[int, tuple[int, ...], float]]]:
-        """For each question the target, the parts and the scale of its first few candidates."""
-        lines = self.take(np.lexsort((self.expressions, self.questions)))
-        for _, of_one in groupby(range(len(lines.questions)), key=lines.questions.tolist().__getitem__):
-            yield [
-                (int(lines.targets[line]), tuple(lines.parts[line].tolist()), float(lines.scales[line]))
-                for line in islice(of_one, _MOST_VERIFIED)
-            ]
+    def by_question(self) -> Iterator[tuple[int, list[int]]]:
+        """Each question that has candidates, with the first few of them."""
+        order = np.lexsort((self.expressions, self.questions))
+        pairs = zip(self.questions[order].tolist(), self.expressions[order].tolist(), strict=True)
+        for question, of_one in groupby(pairs, key=itemgetter(0)):
+            yield question, [expression for _, expression in islice(of_one, _MOST_VERIFIED)]
 
 
 class Search:
@@ -128,17 +155,23 @@ class Search:
             for j, column in enumerate(columns)
             if column.n_distinct >= _FEWEST_VALUES and column.is_unusual.sum() >= _FEWEST_UNUSUAL
         ]
+        self._first_rows = _telling_rows(np.stack([column.is_unusual[rows] for column in columns]))
 
     def matches(self, forms: Sequence[Form], among: Sequence[int]) -> Iterator[Match]:
         """All columns that are equal to an expression of others ``among`` the columns; simple expressions first."""
         targets = np.array([one for one in self._targets if one in among], dtype=np.intp)
         for form in forms:
-            choose = combinations if form.is_symmetric else permutations
-            parts = np.array(list(choose(among, form.n_parts)), dtype=np.intp).reshape(-1, form.n_parts)
-            for some in self._by_first_row(form, parts, targets):
-                for asked in self._unrefuted(form, some).in_order():
-                    found = (self._verified(target, form, of, scale) for target, of, scale in asked)
-                    yield from islice((match for match in found if match is not None), _MOST_MATCHES)
+            parts = np.array(among, dtype=np.intp)[_choices(len(among), form.n_parts, form.is_symmetric)]
+            of, scales = np.repeat(targets, len(form.scales)), np.tile(form.scales, len(targets))
+            yield from self._answers(_Questions(form, parts, of, scales))
+
+    def _answers(self, asked: _Questions) -> Iterator[Match]:
+        for some in self._by_first_row(asked):
+            for question, expressions in self._unrefuted(asked, some).by_question():
+                target, scale = int(asked.targets[question]), float(asked.scales[question])
+                parts = (tuple(asked.parts[one].tolist()) for one in expressions)
+                found = (self._verified(target, asked.form, of, scale) for of in parts)
+                yield from islice((match for match in found if match is not None), _MOST_MATCHES)
 
     def multiples(self) -> Iterator[Match]:
         """For each column the first other one of which it is a multiple, by a factor of few digits other than 1."""
@@ -149,39 +182,38 @@ class Search:
                     yield match
                     break
 
-    def _by_first_row(self, form: Form, parts: Ints, targets: Ints) -> Iterator[_Candidates]:
-        """What the first screened row does not refute, a part at a time: sorted once, all questions are looked up."""
-        first = self._computed(form, parts, 0)
-        order = np.argsort(first, kind="stable")  # missing ones come last
-        n_known = len(first) - int(np.isnan(first).sum())
-        of = np.repeat(targets, len(form.scales))
-        scales = np.tile(form.scales, len(targets))
-        wanted = self._screen[of, 0] / scales
-        # A little more than allowed: it is measured exactly below, with other float errors.
-        margin = 1.001 * self._tolerance[of, 0] / scales
-        is_missing = np.isnan(wanted)
-        starts = np.where(is_missing, 0, np.searchsorted(first[order[:n_known]], wanted - margin, side="left"))
-        ends = np.where(is_missing, n_known, np.searchsorted(first[order[:n_known]], wanted + margin, side="right"))
-        sizes = ends - starts + len(first) - n_known
-        for some in _in_parts(sizes, _MOST_CANDIDATES):
-            questions = np.repeat(some, sizes[some])
-            places = np.arange(len(questions)) - np.repeat(np.cumsum(sizes[some]) - sizes[some], sizes[some])
-            places += starts[questions]
+    def _by_first_row(self, asked: _Questions) -> Iterator[_Candidates]:
+        """What one telling row does not refute, a part at a time: sorted once, all questions are looked up."""
+        for row in np.unique(self._first_rows).tolist():
+            of = np.flatnonzero(self._first_rows[asked.targets] == row)
+            if not len(of):
+                continue
+            values = self._computed(asked.form, asked.parts, row)
+            order = np.argsort(values)  # missing ones come last
+            known = values[order[: len(values) - int(np.isnan(values).sum())]]
+            wanted = self._screen[asked.targets[of], row] / asked.scales[of]
+            # A little more than allowed: it is measured exactly below, with other float errors.
+            margin = 1.001 * self._tolerance[asked.targets[of], row] / asked.scales[of]
+            is_missing = np.isnan(wanted)
+            starts = np.where(is_missing, 0, np.searchsorted(known, wanted - margin, side="left"))
+            ends = np.where(is_missing, len(known), np.searchsorted(known, wanted + margin, side="right"))
             # After the known ones come those that are missing in this row: it cannot refute them.
-            places = np.where(places < ends[questions], places, places - ends[questions] + n_known)
-            expressions = order[places]
-            yield _Candidates(of[questions], scales[questions], parts[expressions], questions, expressions)
+            for lines, places in _in_ranges(starts, ends, len(known), len(order)):
+                yield _Candidates(of[lines], order[places])
 
-    def _unrefuted(self, form: Form, left: _Candidates) -> _Candidates:
+    def _unrefuted(self, asked: _Questions, left: _Candidates) -> _Candidates:
         """Which candidates no screened row refutes; row by row, as most are refuted by the first."""
-        left = left.take((left.parts != left.targets[:, None]).all(axis=1))
-        n_known = np.zeros(len(left.targets), dtype=np.intp)
+        parts, targets = asked.parts[left.expressions], asked.targets[left.questions]
+        left = left.take((parts != targets[:, None]).all(axis=1))
+        n_known = np.zeros(len(left.questions), dtype=np.intp)
         for row in range(self._screen.shape[1]):
-            if not len(left.targets):
+            if not len(left.questions):
                 break
-            away = np.abs(self._computed(form, left.parts, row) - self._screen[left.targets, row] / left.scales)
+            targets, scales = asked.targets[left.questions], asked.scales[left.questions]
+            computed = self._computed(asked.form, asked.parts[left.expressions], row)
+            away = np.abs(computed - self._screen[targets, row] / scales)
             n_known += ~np.isnan(away)
-            is_left = ~(away > self._tolerance[left.targets, row] / left.scales)
+            is_left = ~(away > self._tolerance[targets, row] / scales)
             left, n_known = left.take(is_left), n_known[is_left]
         return left.take(n_known >= _FEWEST_SCREENED)
 
@@ -224,19 +256,47 @@ class Search:
         return Match(target, form, parts, scale, bool(is_rounded.any()), len(wanted))
 
 
-def _in_parts(sizes: Ints, most: int) -> Iterator[Ints]:
-    """The positions of some sizes, in runs whose sum is at most ``most``, or that are a single one."""
-    start = 0
-    while start < len(sizes):
-        end = start + max(1, int(np.searchsorted(np.cumsum(sizes[start:]), most, side="right")))
-        yield np.arange(start, end)
-        start = end
+def _choices(n: int, n_chosen: int, is_symmetric: bool) -> Ints:
+    """All ways to choose different numbers below ``n``, one in each line; in ascending order only, if symmetric.
+
+    >>> _choices(3, 2, True).tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    numbers = np.indices((n,) * n_chosen).reshape(n_chosen, -1).T
+    if is_symmetric:
+        return numbers[(np.diff(numbers, axis=1) > 0).all(axis=1)]
+    return numbers[(np.diff(np.sort(numbers, axis=1), axis=1) > 0).all(axis=1)]
+
+
+def _telling_rows(is_unusual: Bools) -> Ints:
+    """For each column a screened row in which its value is unusual; as few rows as possible, else the first."""
+    first = np.zeros(len(is_unusual), dtype=np.intp)
+    left = np.ones(len(is_unusual), dtype=bool)
+    for _ in range(_MOST_FIRST_ROWS):
+        row = int(np.argmax(is_unusual[left].sum(axis=0)))
+        first[left & is_unusual[:, row]] = row
+        left &= ~is_unusual[:, row]
+    return first
+
+
+def _in_ranges(starts: Ints, ends: Ints, more: int, last: int) -> Iterator[tuple[Ints, Ints]]:
+    """The numbers of ranges, and all places in them and from ``more`` to ``last``, so many at a time as can be held."""
+    sizes = ends - starts + last - more
+    total = np.cumsum(sizes)
+    line = 0
+    while line < len(sizes):
+        held = total[line - 1] if line else 0
+        end = max(line + 1, int(np.searchsorted(total, held + _MOST_CANDIDATES, side="right")))
+        lines = np.repeat(np.arange(line, end), sizes[line:end])
+        places = np.arange(held, total[end - 1]) - (total - sizes)[lines] + starts[lines]
+        yield lines, np.where(places < ends[lines], places, places - ends[lines] + more)
+        line = end
 
 
 def _shortest_between(low: float, high: float) -> float | None:
-    """The factor with the fewest digits between two numbers, other than 0 and 1; None if all have many.
+    """The factor, or divisor, with the fewest digits between two numbers; None if it is 0 or 1, or all have many.
 
-    >>> _shortest_between(0.1698, 0.1703), _shortest_between(1 / 12, 1 / 12), _shortest_between(0.12345, 0.12346)
+    >>> _shortest_between(0.1698, 0.1703), _shortest_between(1 / 12, 1 / 12), _shortest_between(0.12341, 0.12342)
     (0.17, 0.08333333333333333, None)
     """
     middle = (low + high) / 2

@@ -23,7 +23,9 @@ _MOST_DECIMALS = 6
 _ROUNDING = 1e-9
 # Enough to see that a column does not hold some kind of values; only if they do not tell, all cells are looked at.
 _FIRST_CELLS = 100
+# To count rows that differ: columns that are read before it is counted again, and rows for each that is needed.
 _COLUMNS_AT_A_TIME = 8
+_ENOUGH_ROWS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,14 +163,19 @@ class TableFacts:
         """Some columns of it."""
         return TableFacts(tuple(one for one in self.columns if one.name in names), self.n_rows)
 
-    def has_distinct_rows(self, at_least: float, among: Bools) -> bool:
+    def has_distinct_rows(self, at_least: int, among: Bools) -> bool:
         """Whether so many of some rows differ from each other in some cell: repeated rows are no further evidence."""
+        rows = np.flatnonzero(among)
+        few = rows[spread(len(rows), _ENOUGH_ROWS * at_least)]
+        return self._differ(at_least, few) or (len(few) < len(rows) and self._differ(at_least, rows))
+
+    def _differ(self, at_least: int, rows: Ints) -> bool:
         # Sums of cells by random weights, modulo 2**64: rows that differ have different ones, but by a rare accident.
         random = np.random.default_rng(0)
         weights = random.integers(0, 2**64, size=len(self.columns), dtype=np.uint64) | np.uint64(1)
-        digests = np.zeros(int(among.sum()), dtype=np.uint64)
+        digests = np.zeros(len(rows), dtype=np.uint64)
         for j, (column, weight) in enumerate(zip(self.columns, weights, strict=True), 1):
-            bits = np.frombuffer(replace(column, values=column.values[among]).as_bytes(), dtype=np.uint64)
+            bits = np.frombuffer(replace(column, values=column.values[rows]).as_bytes(), dtype=np.uint64)
             digests += (bits ^ (bits >> np.uint64(29))) * weight
             # Columns are read until enough rows differ: mostly, a few tell.
             is_time = j % _COLUMNS_AT_A_TIME == 0 or j == len(self.columns)
@@ -179,4 +186,6 @@ class TableFacts:
 
 def spread(n_rows: int, n_wanted: int) -> Ints:
     """Positions of at most so many rows, from first to last."""
+    if n_wanted >= n_rows:
+        return np.arange(n_rows)
     return np.unique(np.linspace(0, n_rows - 1, n_wanted).astype(np.intp))
