@@ -413,6 +413,13 @@ def test_steps_are_found_and_one_broken_row_has_none():
     assert found(X, "step") == {}
 
 
+def test_numbers_that_are_rounded_by_their_size_have_no_step():
+    sizes = np.exp(rng(1).normal(9, 3, N))
+    X = pd.DataFrame({"bytes": [float(f"{10 * size:.2e}") for size in np.rint(sizes)]})
+    assert (X["bytes"] % 10 == 0).all()
+    assert found(X, "step") == {}
+
+
 def test_what_is_never_missing_is_one_sentence():
     X = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", None], "c": [1.0, np.nan]})
     (one,) = (one for one in suggestions_of(X) if one.kind == "never_missing")
