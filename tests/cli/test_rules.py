@@ -115,8 +115,8 @@ def test_names_cannot_control_the_terminal_and_stay_exact(run):
     ("arguments", "code", "message"),
     [
         (["train.cvs"], 1, "train.cvs"),
-        (["trian.csv"], 1, "there is no file trian.csv. Did you mean 'train.csv'?"),
-        (["train.csv", "--label", "decison"], 1, "has no column 'decison', which --label names"),
+        (["trains.csv"], 1, "there is no file trains.csv. Did you mean 'train.csv'?"),
+        (["train.csv", "--label", "decisions"], 1, "has no column 'decisions', which --label names"),
         (["train.csv", "--ignore", "x"], 1, "has no column 'x', which --ignore names"),
         (["train.csv", "--label", "decision", "--ignore", "decision"], 1, "is the label column; it cannot be ignored"),
         (["train.csv", "--out", "train.csv"], 2, "--out train.csv would overwrite an input file. Use another name."),

@@ -36,7 +36,7 @@ _OF_PEOPLE = {
     "applicant", "at", "band", "bei", "birth", "borrower", "bracket", "class", "client", "code", "country",
     "customer", "date", "day", "employee", "female", "group", "home", "in", "insured", "is", "male", "member", "month",
     "of", "patient", "person", "place", "respondent", "status", "student", "the", "user", "worker", "year", "years",
-    "antragsteller", "bewerber", "datum", "der", "des", "gruppe", "ist", "jahr", "jahre", "jahren", "kunde", "kunden",
+    "antragsteller", "bewerber", "datum", "der", "des", "gruppe", "jahr", "jahre", "jahren", "kunde", "kunden",
     "land", "maennlich", "mitarbeiter", "versicherter", "weiblich",
 }  # fmt: skip
 
