@@ -104,7 +104,7 @@ def learn(
     table, whole = Schema.of(X, categorical_features)
     if not keeps_text:
         table = replace(table, columns=tuple(replace(column, is_free_text=False) for column in table.columns))
-    schema, values = moving(table, whole, X, constraints)
+    schema, values = moving(table, whole, constraints)
     labels = None if y is None else _labels(y, len(values))
     if labels is None and needs_labels:
         raise SchemaError(

@@ -20,7 +20,8 @@ from nicecf.rules.expressions.nodes import Rounded
 from nicecf.rules.expressions.predicates import numbers_of
 from nicecf.rules.kinds.derived import Derivation, FunctionName
 from nicecf.rules.kinds.groups import AUTO
-from nicecf.support.types import Bools, Floats, Table
+from nicecf.rules.suggestions import TableFacts, auto_groups
+from nicecf.support.types import Bools, Floats
 from nicecf.tables.reduced import Computed, ReducedSchema
 from nicecf.tables.schema import MISSING_CATEGORY, Schema
 
@@ -30,7 +31,7 @@ _ROUNDING = 1e-9
 _LARGEST = 1e150
 
 
-def moving(schema: Schema, values: Floats, X: Table, constraints: Constraints | None) -> tuple[Schema, Floats]:
+def moving(schema: Schema, values: Floats, constraints: Constraints | None) -> tuple[Schema, Floats]:
     """The columns that move, and the training rows in them; the table itself if nothing follows from anything.
 
     OptionError where a derived column is not what the rules say, for some training row.
@@ -42,7 +43,7 @@ def moving(schema: Schema, values: Floats, X: Table, constraints: Constraints | 
     taken = {one.position for one in derived}
     groups: list[list[int]] = []
     if AUTO in constraints.groups:
-        for group in _found_groups(X, schema, taken):
+        for group in _found_groups(schema, values, taken):
             if schema.is_categorical[group].any() or _are_flags(values[:, group]):
                 groups.append(group)
             else:  # numbers that go with each other are as near as they were
@@ -318,13 +319,8 @@ def _are_flags(values: Floats) -> bool:
     return bool(np.isin(values, (0.0, 1.0)).all())
 
 
-def _found_groups(X: Table, schema: Schema, taken: set[int]) -> list[list[int]]:
+def _found_groups(schema: Schema, values: Floats, taken: set[int]) -> list[list[int]]:
     """One-hot groups and twins of the training table, by positions, without columns that are taken."""
-    from nicecf.rules.suggestions import auto_groups
-
-    names = {schema.names[j] for j in taken}
-    categorical = [schema.names[j] for j in np.flatnonzero(schema.is_categorical)]
-    return [
-        [schema.position(feature, "groups") for feature in features]
-        for _, features in auto_groups(X, categorical_features=categorical, computed=names)
-    ]
+    facts = TableFacts.of_rows(schema, values)
+    groups = auto_groups(facts, computed={schema.names[j] for j in taken})
+    return [[schema.names.index(feature) for feature in group.features] for group in groups]
