@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         NicecfError,
         NotFittedError,
         OptionError,
+        RulesWarning,
         SchemaError,
     )
     from nicecf.explain.replay import Replay, replay
@@ -45,6 +46,7 @@ __all__ = [
     "OptionError",
     "Relaxation",
     "Replay",
+    "RulesWarning",
     "SchemaError",
     "SuggestedRules",
     "Summary",

@@ -163,7 +163,7 @@ class Baseline(Explainer, ABC):
             categorical_features=self.categorical_features,
             needs_labels=False,
             constraints=self.constraints,
-            keeps_text=False,
+            is_baseline=True,
         )
         panel, schema, canaries = training.panel, training.schema, training.canaries
         cost = measured_cost(
