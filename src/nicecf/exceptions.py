@@ -50,7 +50,7 @@ class LongRunWarning(UserWarning):
 
 
 class RulesWarning(UserWarning):
-    """The training table has columns that follow from others, and no rule says so: answers may contradict themselves."""
+    """The training table has columns that follow from others, and no rule says so: answers may contradict it."""
 
 
 class NotFittedError(NicecfError, _SklearnNotFittedError):

@@ -180,7 +180,9 @@ def test_the_demo_marks_what_changed_and_nothing_else(printed):
         marks.append([line[place - 2 : place - 1] == "*" for place in places])
         follows = [line[place - 2 : place - 1] == "=" for place in places]
         assert line.startswith("debt_to_income") or not any(follows)
-        assert [one or other for one, other in zip(marks[-1], follows, strict=True)] == [cell != cells[0] for cell in cells], line
+        assert [one or other for one, other in zip(marks[-1], follows, strict=True)] == [
+            cell != cells[0] for cell in cells
+        ], line
     footer = {line.split("  ")[0]: line for line in lines[start + 26 : start + 30]}
     assert list(footer) == ["predicted", "changes", "distance", "plausibility error"]
     assert np.sum(marks, axis=0).tolist() == [0, *map(int, footer["changes"].split()[1:])]

@@ -301,7 +301,6 @@ def test_rules_that_make_no_sense(rules, message):
         ({"relations": ["education <= months"]}, "does not fit its columns"),
         ({"relations": ['late == "a"']}, "does not fit its columns"),
     ],
-    ids=str,
 )
 def test_rules_that_do_not_fit_the_table_are_one_error_at_fit(rules, message):
     with pytest.raises(OptionError, match=message):

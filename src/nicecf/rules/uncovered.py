@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tomllib
 import warnings
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from nicecf.exceptions import RulesWarning, listed
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.kinds.groups import AUTO, own_groups
+from nicecf.rules.parameters import Feature
 from nicecf.rules.suggestions import Suggestion, TableFacts, certain_findings
 from nicecf.support.types import Floats
 from nicecf.tables.schema import Schema
@@ -43,9 +44,7 @@ def _is_covered(found: Suggestion, rules: Constraints) -> bool:
     return AUTO in rules.groups or len(left) < 2 or any(left <= set(group) for group in own_groups(rules.groups))
 
 
-def _rules_for(found: Iterable[Suggestion]) -> Constraints:
-    derived: dict[str, str] = {}
-    for one in found:
-        if one.kind == "derived":
-            derived |= tomllib.loads(one.toml)
+def _rules_for(found: Sequence[Suggestion]) -> Constraints:
+    lines = [tomllib.loads(one.toml) for one in found if one.kind == "derived"]
+    derived: dict[Feature, str] = {feature: how for line in lines for feature, how in line.items()}
     return Constraints(derived=derived, groups=AUTO if any(one.kind != "derived" for one in found) else ())
