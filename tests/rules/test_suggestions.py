@@ -159,7 +159,7 @@ def test_groups_that_share_a_column_are_one():
     X["wanted"] = X["job_skilled"]
     assert found(X, "one_hot", "twins") == {
         '["housing_own", "housing_rent_free", "housing_rent_paid"]': True,
-        '["job_none", "job_skilled", "job_unskilled", "wanted"]': True,
+        '["job_none", "job_skilled", "job_unskilled", "wanted", "job_code"]': True,
     }
 
 
@@ -469,7 +469,6 @@ def test_a_table_that_was_read_stays_as_it_was():
 def test_auto_groups_are_the_certain_ones_without_what_is_computed():
     X = dummies(int).assign(cost=rng(8).integers(0, 40, N))
     X["cents"], X["again"] = 100 * X["cost"], X["cost"]
-    X["job_code"] = X["job_skilled"] + 2 * X["job_unskilled"]
     facts = TableFacts.of(X)
     housing = ("one_hot", ("housing_own", "housing_rent_free", "housing_rent_paid"))
     job = ("one_hot", ("job_none", "job_skilled", "job_unskilled"))
@@ -478,6 +477,9 @@ def test_auto_groups_are_the_certain_ones_without_what_is_computed():
     assert auto_groups(facts, computed=["cents", "cost"]) == [housing, job]
     assert auto_groups(facts, computed=["job_none"])[1] == ("one_hot", ("job_skilled", "job_unskilled"))
     assert auto_groups(facts, computed=["job_none", "job_skilled"]) == [housing, ("twins", ("cost", "cents", "again"))]
+    with_code = TableFacts.of(X.assign(job_code=X["job_skilled"] + 2 * X["job_unskilled"]))
+    assert set(auto_groups(with_code)[-1].features) == {*job[1], "job_code"}
+    assert ("one_hot", job[1]) in auto_groups(with_code, computed=["job_code"])
 
 
 def test_auto_groups_name_any_column_and_guesses_are_not_among_them():
@@ -592,3 +594,13 @@ def test_a_name_that_toml_cannot_hold_is_commented_out(name):
 def test_columns_that_are_numbered_can_be_listed_but_are_no_keys():
     X = pd.DataFrame({0: np.arange(N), 1: 50 * rng(1).integers(0, 90, N), 2: rng(2).integers(0, 9, N)})
     assert tomllib.loads(to_toml(suggestions_of(X))) == {"immutable": [0], "step": {}}
+
+
+def test_a_one_hot_group_may_have_a_twin():
+    names = np.random.default_rng(0).choice(["low", "middle", "high"], 200)
+    number = pd.Series(names).map({"low": 1.0, "middle": 2.5, "high": 9.0})
+    X = pd.get_dummies(pd.DataFrame({"grade": names}), dtype=int).assign(number=number, other=np.arange(200) % 3)
+    (group,) = auto_groups(TableFacts.of(X))
+    assert sorted(group.features) == ["grade_high", "grade_low", "grade_middle", "number"]
+    X.loc[0, "number"] = 7.0
+    assert [len(group.features) for group in auto_groups(TableFacts.of(X))] == [3]

@@ -44,10 +44,11 @@ def moving(schema: Schema, values: Floats, constraints: Constraints | None) -> t
     groups: list[list[int]] = []
     if AUTO in constraints.groups:
         for group in _found_groups(schema, values, taken):
-            if schema.is_categorical[group].any() or _are_flags(values[:, group]):
-                groups.append(group)
-            else:  # numbers that go with each other are as near as they were
+            if not schema.is_categorical[group].any() and _are_twins(values[:, group]):
+                # Numbers that go with each other are as near to other numbers as they were.
                 derived = (*(Partner.of(group[0], j, values) for j in group[1:]), *derived)
+            else:
+                groups.append(group)
     if not groups and not derived:
         return schema, values
     return ReducedSchema.without(schema, values, groups, derived)
@@ -315,8 +316,10 @@ def _shown(schema: Schema, j: int, value: float) -> str:
     return "no value" if cell is None else repr(cell)
 
 
-def _are_flags(values: Floats) -> bool:
-    return bool(np.isin(values, (0.0, 1.0)).all())
+def _are_twins(values: Floats) -> bool:
+    """Whether each column tells all others; one column of a one-hot group does not."""
+    n_values = {len(np.unique(column)) for column in values.T}
+    return len(n_values) == 1 and n_values.pop() == len(np.unique(values, axis=0, equal_nan=True)) > 2
 
 
 def _found_groups(schema: Schema, values: Floats, taken: set[int]) -> list[list[int]]:

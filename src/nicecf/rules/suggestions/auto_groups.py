@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple, cast
+
+import numpy as np
 
 from nicecf.rules.parameters import Feature
 from nicecf.rules.suggestions.derived import derived_columns
 from nicecf.rules.suggestions.one_hot import one_hot_groups
 from nicecf.rules.suggestions.suggestion import Suggestion, suggest_group
-from nicecf.rules.suggestions.table_facts import TableFacts
+from nicecf.rules.suggestions.table_facts import ColumnFacts, TableFacts
 from nicecf.rules.suggestions.twins import twins
 
 # For a warning, expressions are looked for in so many rows and columns; only what these show is looked for in all.
@@ -62,7 +65,7 @@ def groups_of(facts: TableFacts, *, computed: Collection[Feature] = ()) -> list[
     # Only now: the kinds of rules may ask for groups themselves.
     from nicecf.rules.kinds.groups import joined_groups
 
-    found = list(_without(computed, [*one_hot_groups(facts), *twins(facts)]))
+    found = list(_without(computed, _one_hot_and_twins(facts)))
     joined = []
     for features in joined_groups([one.features for one in found if one.is_certain]):
         parts = [one for one in found if one.is_certain and set(one.features) <= set(features)]
@@ -70,6 +73,31 @@ def groups_of(facts: TableFacts, *, computed: Collection[Feature] = ()) -> list[
         joined.append(suggest_group(parts[0].kind, features, is_certain=True, seen=seen))
     taken = {feature for one in joined for feature in one.features}
     return [*joined, *(one for one in found if not one.is_certain and not taken & set(one.features))]
+
+
+def _one_hot_and_twins(facts: TableFacts) -> list[Suggestion]:
+    """One-hot groups, and twins: a group may have one too, such as the number of a category beside its dummies."""
+    one_hot = one_hot_groups(facts)
+    certain: dict[Feature, Sequence[Feature]] = {
+        f"\0one-hot group {k}": one.features for k, one in enumerate(one_hot) if one.is_certain
+    }
+    by_name = {column.name: column for column in facts.columns}
+    as_one = [_as_column(str(name), [by_name[one] for one in members]) for name, members in certain.items()]
+    found = twins(TableFacts((*facts.columns, *as_one), facts.n_rows))
+    return [*one_hot, *(_with_members(one, certain) for one in found)]
+
+
+def _as_column(name: str, members: Sequence[ColumnFacts]) -> ColumnFacts:
+    """The category that 0/1 columns stand for: the number of the one that is on, 0 where none is."""
+    codes = np.zeros(len(members[0].values))
+    for number, member in enumerate(members, start=1):
+        codes[member.values == 1.0] = number
+    return replace(members[0], name=name, values=codes, levels=(), is_number=False)
+
+
+def _with_members(twin: Suggestion, groups: Mapping[Feature, Sequence[Feature]]) -> Suggestion:
+    features = [member for one in twin.features for member in groups.get(one, [one])]
+    return suggest_group("twins", features, is_certain=twin.is_certain, seen=twin.seen)
 
 
 def _without(computed: Collection[Feature], groups: Iterable[Suggestion]) -> Iterable[Suggestion]:
