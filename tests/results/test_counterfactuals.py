@@ -268,3 +268,38 @@ def test_nothing_in_the_pareto_set_of_a_row_beats_another_member(n_counterfactua
         assert not is_beaten.any()
         assert (np.diff(mine[:, 0]) >= 0).all()
     assert max(sizes) > 1
+
+
+def test_columns_that_follow_from_others_or_move_together_are_not_counted_as_changes():
+    kind = np.arange(60) % 3
+    flags = {f"kind_{one}": (kind == at).astype(int) for at, one in enumerate("abc")}
+    table = pd.DataFrame({"half": np.arange(60) / 2, **flags, "twice": np.arange(60) * 1.0, "other": np.arange(60) % 7})
+    rules = Constraints(derived={"twice": "2 * half"}, groups="auto", immutable=["other"])
+    model = lambda X: np.column_stack([1 - (p := 0.1 + 0.4 * (X["twice"] > 20) + 0.4 * X["kind_b"]), p])
+    row = table.iloc[[0]]
+    found = (
+        NICE(model, search="greedy", optimize="none", constraints=rules)
+        .fit(table, model(table)[:, 1] > 0.5)
+        .explain(row)
+    )
+    batch, changes = found.batch, found.changes()
+    assert batch.is_derived.tolist() == [False, False, False, False, True, False]
+    assert batch.units[1] == batch.units[2] == batch.units[3]
+    assert len(set(batch.units.tolist())) == 4
+    assert batch.units[4] == -1
+    assert batch.is_together.tolist() == [False, True, True, True, False, False]
+    assert dict(zip(changes["feature"], changes["derived"], strict=True)) == {
+        "half": False,
+        "kind_a": False,
+        "kind_b": False,
+        "twice": True,
+    }
+    assert found.metrics()["sparsity"].tolist() == batch.n_changes.tolist() == [2]
+    assert [one.feature for one in found[0].changes if one.derived] == ["twice"]
+    assert pickle.loads(pickle.dumps(found)).batch.n_changes.tolist() == [2]
+
+
+def test_without_rules_every_column_is_a_change_of_its_own(cfs):
+    assert cfs.batch.units.tolist() == list(range(len(X.columns)))
+    assert not cfs.batch.is_together.any()
+    assert not cfs.batch.is_derived.any()

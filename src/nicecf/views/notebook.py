@@ -34,8 +34,9 @@ def one_as_html(batch: Batch) -> str:
     if rows:
         parts.append(inline.table(head, rows[:_CHANGES_SHOWN], right=[3]))
     if len(rows) > _CHANGES_SHOWN:
-        more = inline.table(head, rows[_CHANGES_SHOWN:], right=[3])
-        parts.append(inline.folded(f"{_counted(len(rows) - _CHANGES_SHOWN, 'more change')}", more))
+        n_more = sum(not c.derived for c in one.changes[_CHANGES_SHOWN:])
+        title = _counted(n_more, "more change") if n_more else "What follows"
+        parts.append(inline.folded(title, inline.table(head, rows[_CHANGES_SHOWN:], right=[3])))
     if one.note:
         parts.append(inline.paragraph(f"({inline.text(one.note)})"))
     stay = [[inline.text(feature), inline.text(shown(value))] for feature, value in _unchanged(batch)]

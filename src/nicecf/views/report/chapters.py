@@ -119,7 +119,7 @@ def what_changes(batch: Batch, summary: Summary, formatter: HtmlFormatter) -> st
             )
     derived = ", ".join(formatter.name(batch.schema.names[j]) for j in np.flatnonzero(batch.is_derived))
     if parts and derived:
-        parts.append(f'<p class="soft">Not counted, since they follow from other features: {derived}.</p>')
+        parts.append(f'<p class="soft">Columns that follow from others are not counted: {derived}.</p>')
     return section("What changes", *parts) if parts else ""
 
 

@@ -87,7 +87,7 @@ def _note(batch: Batch, n_rows: int) -> str | None:
         notes.append(f"Each row counts once: of {len(batch):,} counterfactuals, the first of each row.")
     if batch.is_derived.any():
         derived = listed([batch.schema.names[j] for j in np.flatnonzero(batch.is_derived)])
-        notes.append(f"Not counted, since they follow from other features: {derived}.")
+        notes.append(f"Columns that follow from others are not counted: {derived}.")
     return " ".join(notes) or None
 
 

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from nicecf.results.batch import Batch
 from nicecf.support.options import choose
-from nicecf.views.words.formatting import FormattedExplanation, Formatter, formatted
+from nicecf.views.words.formatting import FormattedChange, FormattedExplanation, Formatter, formatted
 from nicecf.views.words.wording import Wording
 
 Style: TypeAlias = Literal["sentence", "bullets", "analyst", "letter"]
@@ -37,7 +37,7 @@ def _sentence(one: FormattedExplanation, wording: Wording) -> str:
         return wording.say("sentence.not_found", reason=one.reason)
     if not one.changes:
         return wording.say("sentence.unchanged", decision=one.decision, chance=one.chance)
-    changes = wording.listed(_changes("sentence.change", one, wording))
+    changes = wording.listed([_put("sentence.change", each, wording) for each in one.changes])
     if one.derived:
         changes = wording.say("derived.sentence", changes=changes, derived=_derived(one, wording))
     return wording.say("sentence.found", changes=changes, **one.outcome)
@@ -53,7 +53,7 @@ def _bullets(one: FormattedExplanation, wording: Wording) -> str:
         head = wording.say("bullets.found_one", **one.outcome)
     else:
         head = wording.say("bullets.found", count=one.n_changes, **one.outcome)
-    return "\n".join([head, *_changes("bullets.change", one, wording), *_follows("derived.bullets", one, wording)])
+    return "\n".join([head, *_lines("bullets.change", one, wording), *_follows("derived.bullets", one, wording)])
 
 
 def _analyst(one: FormattedExplanation, wording: Wording) -> str:
@@ -73,7 +73,7 @@ def _analyst(one: FormattedExplanation, wording: Wording) -> str:
         )
         lines.append(line)
     for each in one.derived:
-        lines.append(wording.say("derived.analyst", feature=each.feature, before=each.before, after=each.after))
+        lines.append(_put("derived.analyst", each, wording))
     if one.note is not None:
         lines.append(wording.say("analyst.note", note=one.note))
     return "\n".join(lines)
@@ -136,11 +136,22 @@ def _letter_changes(one: FormattedExplanation, wording: Wording) -> str:
     else:
         head = wording.say("letter.otherwise", other=one.other, count=one.n_changes)
     follows = _follows("derived.letter_changes", one, wording)
-    return "\n".join([head, *_changes("letter.change", one, wording), *follows])
+    return "\n".join([head, *_lines("letter.change", one, wording), *follows])
 
 
-def _changes(phrase: str, one: FormattedExplanation, wording: Wording) -> list[str]:
-    return [wording.say(phrase, feature=each.feature, before=each.before, after=each.after) for each in one.changes]
+def _lines(phrase: str, one: FormattedExplanation, wording: Wording) -> list[str]:
+    """A line for each change: as many as are counted."""
+    lines: list[str] = []
+    for each in one.changes:
+        if each.is_together:
+            lines.append(_put("together.change", each, wording, change=lines.pop()))
+        else:
+            lines.append(_put(phrase, each, wording))
+    return lines
+
+
+def _put(phrase: str, each: FormattedChange, wording: Wording, **fields: str) -> str:
+    return wording.say(phrase, feature=each.feature, before=each.before, after=each.after, **fields)
 
 
 def _follows(phrase: str, one: FormattedExplanation, wording: Wording) -> list[str]:
@@ -149,12 +160,7 @@ def _follows(phrase: str, one: FormattedExplanation, wording: Wording) -> list[s
 
 
 def _derived(one: FormattedExplanation, wording: Wording) -> str:
-    return wording.listed(
-        [
-            wording.say("derived.change", feature=each.feature, before=each.before, after=each.after)
-            for each in one.derived
-        ]
-    )
+    return wording.listed([_put("derived.change", each, wording) for each in one.derived])
 
 
 def _counted(wording: Wording, phrase: str, count: int) -> str:

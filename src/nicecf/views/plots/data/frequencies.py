@@ -123,7 +123,7 @@ def _notes(batch: Batch, changed: Bools, n_classes_left_out: int, formatter: Plo
         f"{counted(n_missed, 'row')} without a counterfactual not counted." if n_missed else "",
         f"{counted(n_as_they_are, 'row')} in the target already: nothing changes." if n_as_they_are else "",
         f"{counted(n_classes_left_out, 'further decision')} with fewer rows not shown." if n_classes_left_out else "",
-        f"Not shown, since it follows from others: {derived}." if derived else "",
+        f"Columns that follow from others are not counted: {derived}." if derived else "",
     ]
     return tuple(filter(None, notes))
 
