@@ -5,12 +5,14 @@ import pickle
 import re
 from argparse import Namespace
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
 
+import nicecf
 from nicecf import NICE, Constraints, OptionError, Wording
 from nicecf.cli import explain as cli_explain
 from nicecf.cli import main
@@ -35,8 +37,8 @@ def loans():
     income, debt, purpose = (np.array(column * 15) for column in zip(*kinds, strict=True))
     return pd.DataFrame(
         {
-            "income": income,
             "burden": (debt * 12 / income).round(2),
+            "income": income,
             "debt": debt,
             "for_car": (purpose == "car").astype(int),
             "for_tv": (purpose == "tv").astype(int),
@@ -159,10 +161,35 @@ class Interplay:
 
 
 def test_a_step_is_not_worth_less_because_something_follows_from_it():
-    X = loans()[["income", "burden", "debt"]].assign(years=[20, 40] * 30)
+    X = loans()[["burden", "income", "debt"]].assign(years=[20, 40] * 30)
     one = explained(rules=Constraints(derived={"burden": "round(debt * 12 / income, 2)"}), model=Interplay(), X=X)[0]
     assert [each.step for each in one.changes if not each.derived] == [1, 2]
     assert one.text().startswith("If income were 60000 instead of 40000 and years were 40 instead of 20, which makes")
+
+
+class Cheap(Burden):
+    """Wants a low debt."""
+
+    def predict_proba(self, X):
+        p = np.where(X["debt"] < 500, 0.8, 0.3)
+        return np.column_stack([1 - p, p])
+
+
+class Detour(Interplay):
+    """Either alone makes it worse."""
+
+    def predict_proba(self, X):
+        is_low, is_old = np.asarray(X["burden"] < 0.2), np.asarray(X["years"] > 30)
+        p = 0.3 - 0.1 * is_old - 0.05 * is_low + 0.5 * (is_old & is_low)
+        return np.column_stack([1 - p, p])
+
+
+def test_a_change_that_makes_it_worse_is_said_before_what_follows():
+    X = loans()[["burden", "income", "debt"]].assign(years=[20, 40] * 30)
+    one = explained(rules=Constraints(derived={"burden": "round(debt * 12 / income, 2)"}), model=Detour(), X=X)[0]
+    assert one.text().startswith(
+        "If years were 40 instead of 20 and income were 60000 instead of 40000, which makes burden 0.16 instead of 0.24"
+    )
 
 
 class Both:
@@ -181,6 +208,13 @@ def test_a_change_is_not_worth_less_because_it_has_several_columns():
     assert one.text().startswith("If for_tv were 0 instead of 1, for_car were 1 instead of 0 and limit were 9 instead")
 
 
+def test_changes_of_one_feature_in_several_rows_are_not_one():
+    cfs = explained(loans().iloc[[0, 4]], rules=Constraints(), optimize="none")
+    assert [text.count("\n") for text in cfs.texts("bullets")] == cfs.batch.n_changes.tolist()
+    cfs = explained(loans().iloc[[0, 4]].assign(income=60_000, burden=0.16))
+    assert [text.count("\n") for text in cfs.texts("bullets")] == [1, 1]
+
+
 def test_what_follows_may_be_a_category_and_is_quoted_where_it_would_be_misread():
     X = loans()[["income", "debt"]]
     X["class"] = np.where(X["income"] > 50_000, "low", "high, which makes")
@@ -195,6 +229,18 @@ def test_what_follows_may_be_a_category_and_is_quoted_where_it_would_be_misread(
         'If income were 60000 instead of 40000, which makes class low instead of "high, which makes", the model would '
         "say approved (80 %) instead of denied (70 %)."
     )
+
+
+def test_a_category_that_reads_like_what_joins_it_is_quoted_in_any_language(tmp_path):
+    english = (Path(nicecf.__file__).parent / "support" / "phrases" / "en.toml").read_text("utf-8")
+    path = tmp_path / "de.toml"
+    path.write_text(english.replace("{changes}, which makes {derived}", "{changes} macht {derived}"), "utf-8")
+    X = loans()[["income", "debt"]]
+    X["class"] = name = np.where(X["income"] > 50_000, "low", "das macht ja")
+    rules = Constraints(derived={"class": lambda X: np.where(X["income"] > 50_000, "low", "das macht ja")})
+    model = lambda X: np.column_stack([X["class"] != "low", X["class"] == "low"]).astype(float)
+    one = NICE(model, constraints=rules, search="greedy").fit(X, (name == "low").astype(int)).explain(X.iloc[[0]])[0]
+    assert 'instead of 40000 macht class low instead of "das macht ja"' in one.text(wording=Wording(language=path))
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -266,19 +312,48 @@ def test_most_numbers_that_follow_are_as_short_as_their_column(smooth):
     assert np.mean(np.array(lengths) <= 2) > 0.9
 
 
-def test_what_would_not_change_with_shorter_numbers_gets_more_digits():
-    """5.004 is large, but shown as 5.00 it would be small."""
+def nearly_five(size):
+    """From 4.4 or less to 5.004, which would be 5.00 in the digits of its column."""
     X = measured()
-    X = pd.concat([X[X["a"] < 4.5], X[X["a"] > 4.5][:1].assign(a=5.004)], ignore_index=True)
-    X = X.assign(tenfold=(10 * X["a"]).round(3), ratio=X["b"] / X["a"], size=sized(X))
+    X = pd.concat([X[X["a"] < 4.4], X[X["a"] > 4.4][:1].assign(a=5.004)], ignore_index=True)
+    return X.assign(tenfold=(10 * X["a"]).round(3), ratio=X["b"] / X["a"], size=size(X))
 
-    class Large(Smooth):
+
+def graded(X):
+    a = np.asarray(X["a"], dtype=float)
+    return np.select([a > 5.003, a > 4.3], ["large", "medium"], "small")
+
+
+class Fives(Smooth):
+    def predict_proba(self, X):
+        p = np.where(X["a"] > 4.9, 0.8, 0.3)
+        return np.column_stack([1 - p, p])
+
+
+@pytest.mark.parametrize("size", [sized, graded])
+def test_numbers_get_more_digits_where_something_else_would_follow_from_fewer(size):
+    """5.00 is enough for the model; but small as the row is, or medium, and not large."""
+    X = nearly_five(size)
+    row = X[X["a"] < 4.3].iloc[[0]]
+    after, label, _ = told(
+        explained(row, Constraints(derived={**MEASURED.derived, "size": size}), Fives(), X)[0].text()
+    )
+    assert (after["a"], after["size"], after["tenfold"], label) == ("5.004", "large", "50.040", "yes")
+
+
+def test_what_follows_gets_more_digits_where_the_model_would_say_something_else_of_fewer():
+    """20 / 30 is in the target, and so is 0.6667; 0.67 is not."""
+    X = pd.DataFrame({"a": [30.0, 40, 50, 31, 7] * 12, "b": [27.0, 33, 13, 19, 2] * 12})
+    X = pd.concat([X, pd.DataFrame({"a": [30.0], "b": [20.0]})], ignore_index=True)
+    X["ratio"] = X["b"] / X["a"]
+
+    class Narrow(Smooth):
         def predict_proba(self, X):
-            p = np.where(X["size"] == "large", 0.8, 0.3)
+            p = np.where(np.abs(X["ratio"] - 0.66665) < 0.0001, 0.8, 0.3)
             return np.column_stack([1 - p, p])
 
-    after, label, _ = told(explained(rules=MEASURED, model=Large(), X=X)[0].text())
-    assert (after["a"], after["size"], after["tenfold"], label) == ("5.004", "large", "50.040", "yes")
+    text = explained(rules=Constraints(derived={"ratio": "b / a"}), model=Narrow(), X=X)[0].text()
+    assert "If b were 20 instead of 27, which makes ratio 0.6667 instead of 0.9000, the model would say yes" in text
 
 
 def test_without_a_model_to_ask_all_digits_are_shown(smooth):
@@ -358,6 +433,11 @@ def test_a_table_for_a_file_tells_what_follows_and_is_put_into_words_again(cfs):
     assert [one["feature"] for one in changes] == ["for_tv", "for_car", "income", "burden"]
     assert [one.get("derived") for one in changes] == [None, None, None, True]
     assert [one.get("together") for one in said] == [None, True, None, None]
+    twice = Constraints(derived={"yearly": "debt * 12", "burden": "round(yearly / income, 2)"}, immutable=["income"])
+    several = explained(rules=twice, X=loans().assign(yearly=lambda X: X["debt"] * 12), model=Cheap())
+    (said,) = map(json.loads, exported_table.table(several.batch)["said"])
+    assert len(said) == 3
+    assert not any("together" in one for one in said)
     (outcome,) = exported_table.read_outcomes(frame, "a file")
     for style in ("sentence", "bullets", "letter"):
         assert outcome.restyled(style) == TEXTS[style]
@@ -423,6 +503,8 @@ def test_regions_are_not_drawn_over_what_follows_or_one_column_of_a_category(cfs
     )
     assert np.unique(shown.decided).tolist() == [0]
     assert shown.probability.max() - shown.probability.min() > 0.1  # 800 in debt weigh less on a higher income
+    shown = regions_of(explained(X=loans().drop(columns="age"))[0])
+    assert {shown.x.name, shown.y.name} == {"income", "debt"}
     with pytest.raises(
         OptionError, match=r"'burden' follows from other columns, so it does not vary by itself\. Choos"
     ):
@@ -457,11 +539,17 @@ def test_variants_mark_changes_and_count_them(cfs):
     assert "burden" not in shown.caption.alt.partition("free:")[0]
 
 
-def test_frequencies_leave_out_what_follows(cfs):
+def test_frequencies_leave_out_what_follows(cfs, monkeypatch):
+    from nicecf.views.plots.data import frequencies
+
     shown = frequencies_of(cfs, Wording(names={"burden": "the burden"}))
     assert sorted(line.feature for line in shown.lines) == ["age", "debt", "for_car", "for_home", "for_tv", "income"]
     assert shown.caption.notes == ("Columns that follow from others are not counted: the burden.",)
     assert "burden" not in shown.caption.alt
+    monkeypatch.setattr(frequencies, "_FEW", 2)
+    shown = frequencies_of(cfs)
+    assert sorted(line.feature for line in shown.lines) == ["for_car", "for_tv", "income"]
+    assert shown.folded == "… and 3 that never change"
     assert frequencies_of(explained(rules=Constraints())).caption.notes == ()
 
 

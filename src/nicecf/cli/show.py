@@ -101,7 +101,7 @@ def _told(one: Outcome, number: int, count: int, where: str, style: str | None, 
     if one.changes:
         rows = [
             (each.feature, each.before or "missing", each.after or "missing", _chance_of(each))
-            for each in sorted(one.changes, key=lambda each: (each.derived, each.step))
+            for each in sorted(one.changes, key=lambda each: each.step)
         ]
         head = ("feature", "now", "then", f"P({one.decision_after})")
         parts.append(aligned(head, rows, right=[3], cut=[0, 1, 2], width=common.width()))
