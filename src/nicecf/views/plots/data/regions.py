@@ -1,4 +1,4 @@
-"""What the model says as two features vary, all others as in the row, or as it follows from the two."""
+"""What the model says as two features vary, all others as in the row."""
 
 from __future__ import annotations
 
