@@ -701,7 +701,7 @@ def test_a_language_written_for_an_older_version_is_in_english_where_it_says_not
     """Reasons and the like grow with nicecf: whole sections of them, or single phrases."""
     english = Wording().phrases
     later = [key for key in english if key.partition(".")[0] in LATER]
-    kept = {"reason.no_donor": "kein {target} unter {n_rows}, nur {others}", "rule.more": "und {count} weitere"}
+    kept = {"reason.no_donor": "kein {target} in {n_rows}, nur {others}", "rule.more": "und {count} weitere"}
     for gone in (later, ["reason.contradicts_derived", "rule.derived"], [key for key in later if key not in kept]):
         phrases = Wording(language=write_german(tmp_path / "de.toml", **(dict.fromkeys(gone) | kept))).phrases
         assert {key: phrases[key] for key in gone if key not in kept} == {
