@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from fuzz import models, mutations, options, tables
+from fuzz import models, mutations, options, possible, tables
 from fuzz.checks import OF_ANSWERS, Answer, Facts, nothing_is_written_to, snapshot
 from fuzz.misuse import misused
 from fuzz.relations import RELATIONS, Explained
@@ -56,7 +56,8 @@ def run_case(seed: int, number: int) -> Outcome:
     random = np.random.default_rng([seed, number])
     kind = str(
         random.choice(
-            ["explain", "plain", "file", "record", "misuse", "changed model"], p=[0.64, 0.16, 0.05, 0.05, 0.05, 0.05]
+            ["explain", "plain", "possible", "file", "record", "misuse", "changed model"],
+            p=[0.56, 0.14, 0.1, 0.05, 0.05, 0.05, 0.05],
         )
     )
     with warnings.catch_warnings():
@@ -346,8 +347,25 @@ def _record(random: Random, outcome: Outcome) -> None:
         outcome.note("a mutated record is refused or told", problems)
 
 
+def _possible(random: Random, outcome: Outcome) -> None:
+    """Rows that could exist, whatever follows from what; alone and in a batch, and as a second call gives them."""
+    case = possible.draw(random)
+    name, explainer = possible.explainer_of(random, case)
+    outcome.cover("rows that could exist", f"explainer: {name.split()[0]}")
+    outcome.words += [name, *case.constraints["derived"].values(), *case.constraints["relations"]]
+    ask(outcome, "fit", lambda: explainer.fit(case.train))
+    cfs = ask(outcome, "explain", lambda: explainer.explain(case.rows))
+    outcome.n_explained, outcome.n_found = len(cfs), int(cfs.found.sum())
+    outcome.note("every answer could exist", ask(outcome, "reading", lambda: possible.problems_of(case, cfs)))
+    line = int(random.integers(len(cfs)))
+    alone = ask(outcome, "one row", lambda: explainer.explain(tables.take(case.rows, [line])))
+    same = [str(alone[0].changes) == str(cfs[line].changes), alone.reasons[0] == cfs.reasons[line]]
+    outcome.note("a row alone gets what it gets in a batch", [] if all(same) else [f"row {line}: {same}"])
+
+
 _KINDS: dict[str, Callable[[Random, Outcome], None]] = {
     "explain": _explain,
+    "possible": _possible,
     "plain": _plain,
     "file": _file,
     "record": _record,

@@ -128,7 +128,7 @@ def test_no_block_escapes_the_tests(page):
     assert {block.language for block in blocks_of(page)} <= LANGUAGES | set(ELSEWHERE.get(name_of(page), ()))
 
 
-@pytest.mark.parametrize("command", ["demo", "fit", "explain", "show", "replay", "benchmark"])
+@pytest.mark.parametrize("command", ["demo", "rules", "fit", "explain", "show", "replay", "benchmark"])
 def test_the_page_of_the_command_line_has_exactly_the_options_that_there_are(command, capsys):
     asked = [[command, action] for action in ("run", "report", "growth")] if command == "benchmark" else [[command]]
     for words in asked:

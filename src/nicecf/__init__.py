@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         NicecfError,
         NotFittedError,
         OptionError,
+        RulesWarning,
         SchemaError,
     )
     from nicecf.explain.replay import Replay, replay
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from nicecf.results.counterfactuals import Counterfactuals
     from nicecf.rules.constraints import Constraints
     from nicecf.rules.relaxations import Relaxation
+    from nicecf.rules.suggestions.suggested_rules import SuggestedRules, suggest_rules
     from nicecf.views.summary import Summary
     from nicecf.views.words.wording import Wording
 
@@ -44,11 +46,14 @@ __all__ = [
     "OptionError",
     "Relaxation",
     "Replay",
+    "RulesWarning",
     "SchemaError",
+    "SuggestedRules",
     "Summary",
     "Wording",
     "from_score",
     "replay",
+    "suggest_rules",
 ]
 
 # Imported when first asked for: `nicecf --help` need not wait for scikit-learn.
@@ -57,6 +62,7 @@ _HOMES = {
     "models.classifier": ["from_score"],
     "rules.constraints": ["Constraints"],
     "rules.relaxations": ["Relaxation"],
+    "rules.suggestions.suggested_rules": ["SuggestedRules", "suggest_rules"],
     "results.counterfactual": ["Change", "Counterfactual"],
     "exceptions": [name for name in __all__ if name.endswith(("Error", "Warning"))],
     "nice": ["NICE"],

@@ -49,6 +49,10 @@ class LongRunWarning(UserWarning):
     """The rest of an ``explain`` call will take more than a minute, by the rows that it has searched so far."""
 
 
+class RulesWarning(UserWarning):
+    """The training table has columns that follow from others, and no rule says so: answers may contradict it."""
+
+
 class NotFittedError(NicecfError, _SklearnNotFittedError):
     """``explain`` was called before ``fit``."""
 

@@ -91,7 +91,9 @@ def test_an_explainer_comes_back(rules, options, tmp_path):
 
 def test_what_moves_together_is_what_the_test_thinks():
     schema = fitted("all")._fitted.schema
-    assert schema.names == ["income", "debt", "age", ("home_own", "home_free", "home_shared"), ("level", "level_name")]
+    assert schema.names == [
+        *("income", "debt", "age", "home_own + home_free + home_shared", "level + level_name"),
+    ]
     assert [type(one).__name__ for one in schema.computed] == ["Partner", "ByExpression"]
 
 
@@ -426,7 +428,7 @@ def test_records_of_rows_that_could_not_exist_are_made_again():
     assert kinds[:4] == [
         "contradicts_derived",
         "breaks_relation",
-        "no_derived_value",
+        "not_computed",
         "contradicts_derived",
     ]
     assert cfs.found[4]

@@ -268,3 +268,36 @@ def test_nothing_in_the_pareto_set_of_a_row_beats_another_member(n_counterfactua
         assert not is_beaten.any()
         assert (np.diff(mine[:, 0]) >= 0).all()
     assert max(sizes) > 1
+
+
+def test_columns_that_follow_from_others_or_move_together_are_not_counted_as_changes():
+    kind = np.arange(60) % 3
+    flags = {f"kind_{one}": (kind == at).astype(int) for at, one in enumerate("abc")}
+    table = pd.DataFrame({"half": np.arange(60) / 2, "twice": np.arange(60) * 1.0, "other": np.arange(60) % 7, **flags})
+    rules = Constraints(derived={"twice": "2 * half"}, groups="auto", immutable=["other"])
+    model = lambda X: np.column_stack([1 - (p := 0.1 + 0.4 * (X["twice"] > 20) + 0.4 * X["kind_b"]), p])
+    row = table.iloc[[0]]
+    found = (
+        NICE(model, search="greedy", optimize="none", constraints=rules)
+        .fit(table, model(table)[:, 1] > 0.5)
+        .explain(row)
+    )
+    batch, changes = found.batch, found.changes()
+    assert batch.is_derived.tolist() == [False, True, False, False, False, False]
+    assert batch.units.tolist() == [0, -1, 1, 2, 2, 2]
+    assert batch.is_together.tolist() == [False, False, False, True, True, True]
+    assert dict(zip(changes["feature"], changes["derived"], strict=True)) == {
+        "half": False,
+        "kind_a": False,
+        "kind_b": False,
+        "twice": True,
+    }
+    assert found.metrics()["sparsity"].tolist() == batch.n_changes.tolist() == [2]
+    assert [one.feature for one in found[0].changes if one.derived] == ["twice"]
+    assert pickle.loads(pickle.dumps(found)).batch.n_changes.tolist() == [2]
+
+
+def test_without_rules_every_column_is_a_change_of_its_own(cfs):
+    assert cfs.batch.units.tolist() == list(range(len(X.columns)))
+    assert not cfs.batch.is_together.any()
+    assert not cfs.batch.is_derived.any()

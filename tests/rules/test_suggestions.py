@@ -1,5 +1,6 @@
 """Rules that a training table suggests: planted structures are found, near misses and random tables give none."""
 
+import json
 import tomllib
 
 import numpy as np
@@ -9,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nicecf import Constraints
 from nicecf.rules.expressions import Expression, Relation
-from nicecf.rules.suggestions import suggestions_of, to_toml
-from nicecf.rules.suggestions.suggestion import in_expression, suggest_group, suggest_immutable
-from nicecf.rules.suggestions.words import one_way_by, protected_by, words_of
+from nicecf.rules.suggestions import TableFacts, auto_groups, certain_findings, suggestions_of, to_toml
+from nicecf.rules.suggestions.suggestion import in_expression, quoted, suggest_group, suggest_immutable
+from nicecf.rules.suggestions.words import is_plainly_protected, one_way_by, protected_by, words_of
 
 N = 400
 
@@ -35,14 +35,10 @@ def numbers(n=N, seed=0):
     )
 
 
-def found(X, *kinds):
-    return {one.toml: one.is_certain for one in suggestions_of(X) if one.kind in kinds}
-
-
-def rules_of(suggestions):
-    """What the file says, as the rules that are known today read it."""
-    read = tomllib.loads(to_toml(suggestions))
-    return Constraints(**{name: said for name, said in read.items() if name not in ("derived", "relations")})
+def found(X, *kinds, **options):
+    """The entries of some kinds in the file; of a group its features, though the file has them all as "auto"."""
+    some = [one for one in suggestions_of(X, **options) if one.kind in kinds]
+    return {json.dumps(one.features) if one.toml == '"auto"' else one.toml: one.is_certain for one in some}
 
 
 def dummies(dtype, *, drop_first=False):
@@ -61,6 +57,21 @@ def test_one_hot_columns_are_a_group(dtype):
         '["housing_own", "housing_rent_free", "housing_rent_paid"]': True,
         '["job_none", "job_skilled", "job_unskilled"]': True,
     }
+
+
+def test_one_hot_columns_that_were_declared_categories_are_a_group():
+    X = dummies(int)
+    names = [name for name in X if name != "housing_cost"]
+    assert found(X, "one_hot", categorical_features=names) == found(X, "one_hot")
+
+
+def test_rare_categories_and_many_rows_are_seen_and_so_is_a_single_broken_row():
+    job = np.where(np.arange(20_000) < 7, "rare", rng(1).choice(["none", "skilled", "unskilled"], 20_000))
+    X = pd.get_dummies(pd.DataFrame({"job": job}), dtype=int)
+    X = X.assign(**{f"flag_{j}": rng(j).integers(0, 2, len(X)) for j in range(20)})
+    assert found(X, "one_hot") == {'["job_none", "job_rare", "job_skilled", "job_unskilled"]': True}
+    X.loc[9_999, "job_rare"] = 1
+    assert found(X, "one_hot") == {}
 
 
 def test_a_row_without_any_or_with_two_of_the_columns_breaks_the_group():
@@ -127,13 +138,28 @@ def test_repeated_rows_make_no_twins():
     assert found(pd.concat([X, X, X], ignore_index=True), "twins") == {}
 
 
+@pytest.mark.parametrize("empty", [np.nan, 0.0])
+def test_columns_that_are_empty_together_and_unique_elsewhere_are_no_twins(empty):
+    is_empty = rng(1).random(N) < 0.6
+    X = pd.DataFrame({name: np.where(is_empty, empty, rng(j).random(N)) for j, name in enumerate("ab")})
+    assert found(X, "twins") == {}
+
+
+def test_twins_are_found_in_many_rows_and_a_single_row_is_enough_against_them():
+    code = rng(1).integers(0, 3_000, 30_000)
+    X = pd.DataFrame({"code": code, "price": rng(2).permutation(3_000)[code] / 7, "size": rng(3).random(30_000)})
+    assert found(X, "twins") == {'["code", "price"]': True}
+    X.loc[12_345, "price"] += 1
+    assert found(X, "twins") == {}
+
+
 def test_groups_that_share_a_column_are_one():
     X = dummies(int)
     X["job_code"] = X["job_skilled"] + 2 * X["job_unskilled"]
     X["wanted"] = X["job_skilled"]
     assert found(X, "one_hot", "twins") == {
         '["housing_own", "housing_rent_free", "housing_rent_paid"]': True,
-        '["job_none", "job_skilled", "job_unskilled", "wanted"]': True,
+        '["job_none", "job_skilled", "job_unskilled", "wanted", "job_code"]': True,
     }
 
 
@@ -150,6 +176,15 @@ PLANTED = {
     "tax = round(income * 0.19, 2)": lambda X: (X["income"] * 0.19).round(2),
     "total = debt + income + rent": lambda X: X["debt"] + X["income"] + X["rent"],
     "rest_total = income - debt - rent": lambda X: X["income"] - X["debt"] - X["rent"],
+    "dti = round((debt + rent) * 12 / income, 3)": lambda X: ((X["debt"] + X["rent"]) * 12 / X["income"]).round(3),
+    "margin = round((income - debt) * 100 / items, 1)": lambda X: (100 * (X["income"] - X["debt"]) / X["items"]).round(
+        1
+    ),
+    "per = round(debt * items / rent, 3)": lambda X: (X["debt"] * X["items"] / X["rent"]).round(3),
+    "volume = debt * rent * items": lambda X: X["debt"] * X["rent"] * X["items"],
+    "pct = round(rent * 100 / (rent + debt + items), 2)": lambda X: (
+        100 * X["rent"] / (X["rent"] + X["debt"] + X["items"])
+    ).round(2),
 }
 
 
@@ -170,7 +205,7 @@ def test_one_broken_row_is_enough_against_a_derived_column(planted):
     X = numbers()
     name = planted.partition(" = ")[0]
     X[name] = PLANTED[planted](X)
-    X.loc[300, name] += 3 if X[name].dtype.kind == "i" else 0.3
+    X.loc[300, name] += 3 if X[name].dtype.kind == "i" else 0.3 + 0.2 * X.loc[300, name]
     assert found(X, "derived") == {}
 
 
@@ -311,6 +346,18 @@ def test_protected_names_are_whole_words(name, word):
 
 
 @pytest.mark.parametrize(
+    ("name", "is_plain"),
+    [
+        ("sex", True), ("Customer Age", True), ("personal_status_sex", True), ("foreign_worker", True), ("sex_male", True),
+        ("date_of_birth", True), ("Geschlecht", True), ("Alter des Kunden", True), ("race_time", False),
+        ("foreign_exchange", False), ("age_of_oldest_line", False), ("income", False), ("vehicle_age", False),
+    ],
+)  # fmt: skip
+def test_a_name_that_says_nothing_else_leaves_no_doubt(name, is_plain):
+    assert is_plainly_protected(words_of(name)) == is_plain
+
+
+@pytest.mark.parametrize(
     ("name", "is_one_way"),
     [
         ("age", True), ("vehicleAge", True), ("months_as_customer", True), ("years_employed", True), ("Alter", True),
@@ -322,15 +369,27 @@ def test_names_that_only_grow(name, is_one_way):
     assert (one_way_by(words_of(name)) is not None) == is_one_way
 
 
-def test_what_only_names_tell_is_a_guess_and_a_direction_needs_numbers():
-    X = pd.DataFrame({"age": [20, 30], "sex": ["f", "m"], "seniority": ["junior", "senior"]})
-    told = [(one.section, one.features, one.is_certain) for one in suggestions_of(X) if one.section]
-    assert told == [("immutable", ("age",), False), ("immutable", ("sex",), False), ("increasing", ("age",), False)]
+def test_a_plain_name_fixes_a_feature_and_a_direction_is_a_guess_and_needs_numbers():
+    X = pd.DataFrame({"age": [20, 30], "race_time": [5, 6], "tenure": [1, 2], "seniority": ["junior", "senior"]})
+    told = [(one.section, one.features, one.is_certain, one.seen) for one in suggestions_of(X) if one.section]
+    often = "often protected by law, or not for a person to change: the name says"
+    assert told == [
+        ("immutable", ("age",), True, f"{often} age"),
+        ("immutable", ("race_time",), False, f"{often} race"),
+        ("increasing", ("age",), False, "the name says age, which only grows; take it out of immutable first"),
+        ("increasing", ("tenure",), False, "the name says tenure, which only grows"),
+    ]
 
 
 def test_the_columns_of_a_protected_feature_stand_in_one_line():
     X = pd.get_dummies(pd.DataFrame({"race": rng(1).choice(["a", "b", "c"], N)}))
-    assert found(X, "protected") == {'"race_a", "race_b", "race_c"': False}
+    assert found(X, "protected", "one_hot") == {'"race_a", "race_b", "race_c"': True}  # which never change, as a group
+
+
+def test_what_is_computed_is_not_fixed_by_its_name():
+    X = pd.DataFrame({"birth_year": rng(1).integers(1930, 2005, N), "year": rng(2).integers(2010, 2024, N)})
+    X["age_total"] = X["year"] - X["birth_year"]
+    assert found(X, "protected", "derived") == {'"birth_year"': True, 'age_total = "year - birth_year"': True}
 
 
 # Steps, and missing values.
@@ -351,6 +410,13 @@ def test_steps_are_found_and_one_broken_row_has_none():
     assert found(X, "step") == {"fifties = 50": True, "halves = 0.5": True, "sevens = 7": False, "whole = 1": True}
     X.loc[3, ["fifties", "sevens"]] = [51, 8]
     X.loc[3, ["halves", "whole"]] = 0.3
+    assert found(X, "step") == {}
+
+
+def test_numbers_that_are_rounded_by_their_size_have_no_step():
+    sizes = np.exp(rng(1).normal(9, 3, N))
+    X = pd.DataFrame({"bytes": [float(f"{10 * size:.2e}") for size in np.rint(sizes)]})
+    assert (X["bytes"] % 10 == 0).all()
     assert found(X, "step") == {}
 
 
@@ -386,7 +452,7 @@ def test_every_container_gives_the_same_suggestions():
     assert suggestions_of(pl.from_pandas(X)) == expected
     assert suggestions_of(X.convert_dtypes(dtype_backend="pyarrow")) == expected
     array = suggestions_of(X.to_numpy())
-    assert [one.toml for one in array if one.kind == "one_hot"] == ['["x1", "x2", "x3"]', '["x4", "x5", "x6"]']
+    assert [one.features for one in array if one.kind == "one_hot"] == [("x1", "x2", "x3"), ("x4", "x5", "x6")]
     assert [one.toml for one in array if one.section == "derived"] == ['x9 = "x0 + x8"']
 
 
@@ -395,6 +461,56 @@ def test_a_table_that_was_read_stays_as_it_was():
     before = X.copy()
     suggestions_of(X)
     pd.testing.assert_frame_equal(X, before)
+
+
+# What a fit asks for.
+
+
+def test_auto_groups_are_the_certain_ones_without_what_is_computed():
+    X = dummies(int).assign(cost=rng(8).integers(0, 40, N))
+    X["cents"], X["again"] = 100 * X["cost"], X["cost"]
+    facts = TableFacts.of(X)
+    housing = ("one_hot", ("housing_own", "housing_rent_free", "housing_rent_paid"))
+    job = ("one_hot", ("job_none", "job_skilled", "job_unskilled"))
+    assert auto_groups(facts) == [housing, job, ("twins", ("cost", "cents", "again"))]
+    assert auto_groups(facts, computed=["cents"]) == [housing, job, ("twins", ("cost", "again"))]
+    assert auto_groups(facts, computed=["cents", "cost"]) == [housing, job]
+    assert auto_groups(facts, computed=["job_none"])[1] == ("one_hot", ("job_skilled", "job_unskilled"))
+    assert auto_groups(facts, computed=["job_none", "job_skilled"]) == [housing, ("twins", ("cost", "cents", "again"))]
+    with_code = TableFacts.of(X.assign(job_code=X["job_skilled"] + 2 * X["job_unskilled"]))
+    assert set(auto_groups(with_code)[-1].features) == {*job[1], "job_code"}
+    assert ("one_hot", job[1]) in auto_groups(with_code, computed=["job_code"])
+
+
+def test_auto_groups_name_any_column_and_guesses_are_not_among_them():
+    X = pd.get_dummies(pd.Series(rng(1).choice(list("abc"), N))).astype(int)
+    X.columns = pd.MultiIndex.from_product([["kind"], ["a", "b", "c"]])
+    assert auto_groups(TableFacts.of(X)) == [("one_hot", (("kind", "a"), ("kind", "b"), ("kind", "c")))]
+    guess = pd.get_dummies(pd.DataFrame({"job": rng(2).choice(list("xyz"), N)}), drop_first=True)
+    assert found(guess, "one_hot") == {'["job_y", "job_z"]': False}
+    assert auto_groups(TableFacts.of(guess)) == []
+
+
+def test_certain_findings_are_among_all_suggestions():
+    X = pd.concat([dummies(int)] * 20, ignore_index=True)
+    X["cost"], X["debt"] = rng(8).integers(1, 900, len(X)), rng(9).integers(1, 900, len(X))
+    X["total"] = X["cost"] + X["debt"]
+    X["either"] = X["cost"] - X["housing_cost"]
+    certain = certain_findings(TableFacts.of(X))
+    assert [(one.kind, one.features[0]) for one in certain] == [
+        ("one_hot", "housing_own"), ("one_hot", "job_none"), ("derived", "total"),
+    ]  # fmt: skip
+    assert set(certain) < set(suggestions_of(X))
+
+
+def test_what_a_sample_shows_is_confirmed_in_all_rows():
+    X = pd.DataFrame({"cost": rng(8).integers(1, 900, 9_000), "debt": rng(9).integers(1, 900, 9_000)})
+    X["total"] = X["cost"] + X["debt"]
+    X["code"] = X["cost"] // 100
+    X["name"] = X["code"].map("k{}".format)
+    assert [one.kind for one in certain_findings(TableFacts.of(X))] == ["twins", "derived"]
+    X.loc[5_432, ["total", "name"]] = [1, "k99"]
+    assert certain_findings(TableFacts.of(X)) == []
 
 
 # The file.
@@ -406,21 +522,25 @@ def test_the_file_has_active_lines_for_what_is_certain_and_comments_for_guesses(
     X["id"] = np.arange(N)
     text = to_toml(suggestions_of(X))
     assert tomllib.loads(text) == {
-        "immutable": ["id"],
+        "immutable": ["id", "age"],
         "increasing": [],
-        "groups": [
-            ["housing_own", "housing_rent_free", "housing_rent_paid"],
-            ["job_none", "job_skilled", "job_unskilled"],
-        ],
+        "groups": ["auto"],
         "step": {"cost": 50},
         "derived": {"total": "housing_cost + cost"},
     }
     assert '    "id",  # 400 different values in 400 rows, whole numbers\n' in text
-    assert '    # "age",  # the name says age, which only grows\n' in text
+    assert '    # "age",  # the name says age, which only grows; take it out of immutable first\n' in text
+    seen = "exactly one of the 3 columns is 1 in all 400 rows"
+    assert f'    #   job_none, job_skilled, job_unskilled: {seen}\n    "auto",\n]\n' in text
     assert all(len(line) <= 120 for line in text.splitlines())
-    rules = rules_of(suggestions_of(X))
-    assert list(rules.immutable) == ["id"]
-    assert rules.step == {"cost": 50}
+
+
+def test_guessed_groups_are_written_out_and_long_comments_wrapped():
+    X = pd.get_dummies(pd.DataFrame({"of_some_region": rng(1).integers(0, 40, 9_000), "job": rng(2).choice(list("xyz"), 9_000)}), columns=["of_some_region", "job"])  # fmt: skip
+    text = to_toml(suggestions_of(X.drop(columns="job_x")))
+    assert tomllib.loads(text) == {"groups": ["auto"]}
+    assert '    # ["job_y", "job_z"],  # at most one of the 2 columns is 1' in text
+    assert all(len(line) <= 120 for line in text.splitlines())
 
 
 def test_a_file_without_suggestions_is_a_comment():
@@ -443,11 +563,22 @@ def test_every_name_is_valid_toml_and_is_read_back(names):
     read = tomllib.loads(to_toml(suggestions))
     steps = {name for name in read.get("step", {}) if name in names}
     derived = {one.features[0] for one in suggestions if one.kind == "derived" and one.is_certain}
-    assert steps == set(names) - derived
+    assert steps == set(names) - derived - set(read.get("immutable", []))  # such as "age"
     assert derived == set(read.get("derived", {}))
     listed = [suggest_immutable("protected", *names, is_certain=True, seen="".join(names))]
     listed.append(suggest_group("twins", names, is_certain=True, seen="\n".join(names)))
-    assert tomllib.loads(to_toml(listed)) == {"immutable": names, "groups": [names]}
+    text = to_toml(listed)
+    assert tomllib.loads(text) == {"immutable": names, "groups": ["auto"]}
+    guess = to_toml([suggest_group("twins", names, is_certain=False, seen="\n".join(names))])
+    assert tomllib.loads(guess) == {"groups": []}
+    group = next(line for line in guess.splitlines() if line.startswith("    # ["))
+    assert tomllib.loads(f"groups = [{group.removeprefix('    # ')}\n]") == {"groups": [names]}
+
+
+@given(st.text())
+def test_quoted_text_is_read_back_and_holds_nothing_that_a_terminal_would_obey(text):
+    assert tomllib.loads(f"text = {quoted(text)}") == {"text": text}
+    assert quoted(text).isprintable()
 
 
 @pytest.mark.parametrize("name", ["\ud800", ("a", 1), 2.5])
@@ -465,15 +596,11 @@ def test_columns_that_are_numbered_can_be_listed_but_are_no_keys():
     assert tomllib.loads(to_toml(suggestions_of(X))) == {"immutable": [0], "step": {}}
 
 
-@given(st.integers(0, 10_000), st.integers(1, 300), st.integers(1, 6))
-def test_what_is_certain_of_any_table_are_rules_that_do_not_contradict_each_other(seed, n_rows, n_columns):
-    random = rng(seed)
-    X = pd.DataFrame(index=range(n_rows))
-    for j in range(n_columns):
-        kind = random.integers(0, 6)
-        base = random.integers(0, random.integers(1, 50) + 1, n_rows)
-        X[f"age_{j}"] = [base, base * 0.5, base.astype(str), np.where(base % 3 == 0, np.nan, base), base % 2 == 0,
-                         np.arange(n_rows) * 5][kind]  # fmt: skip
-    X["copy"] = X["age_0"]
-    rules = rules_of(suggestions_of(X))
-    assert {one for group in rules.groups for one in group} <= set(X.columns)
+def test_a_one_hot_group_may_have_a_twin():
+    names = np.random.default_rng(0).choice(["low", "middle", "high"], 200)
+    number = pd.Series(names).map({"low": 1.0, "middle": 2.5, "high": 9.0})
+    X = pd.get_dummies(pd.DataFrame({"grade": names}), dtype=int).assign(number=number, other=np.arange(200) % 3)
+    (group,) = auto_groups(TableFacts.of(X))
+    assert sorted(group.features) == ["grade_high", "grade_low", "grade_middle", "number"]
+    X.loc[0, "number"] = 7.0
+    assert [len(group.features) for group in auto_groups(TableFacts.of(X))] == [3]

@@ -694,6 +694,24 @@ def test_a_language_that_lacks_something_is_refused(tmp_path, changes, message):
     assert "\n" not in str(caught.value)
 
 
+LATER = ("statement", "reason", "note", "rule", "relaxation", "together", "derived")
+
+
+def test_a_language_written_for_an_older_version_is_in_english_where_it_says_nothing(tmp_path):
+    """Reasons and the like grow with nicecf: whole sections of them, or single phrases."""
+    english = Wording().phrases
+    later = [key for key in english if key.partition(".")[0] in LATER]
+    kept = {"reason.no_donor": "kein {target} in {n_rows}, nur {others}", "rule.more": "und {count} weitere"}
+    for gone in (later, ["reason.contradicts_derived", "rule.derived"], [key for key in later if key not in kept]):
+        phrases = Wording(language=write_german(tmp_path / "de.toml", **(dict.fromkeys(gone) | kept))).phrases
+        assert {key: phrases[key] for key in gone if key not in kept} == {
+            key: english[key] for key in gone if key not in kept
+        }
+        assert {key: phrases[key] for key in kept} == kept
+        assert phrases["list.last"] == GERMAN["list.last"]
+        assert phrases.keys() == english.keys()
+
+
 def test_phrases_of_english_hold_plain_fields_only():
     for key, phrase in Wording().phrases.items():
         assert phrase, key

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from nicecf.exceptions import OptionError, listed
 from nicecf.explain.ask import Call
 from nicecf.explain.explainer import Explainer
 from nicecf.explain.fitted import Fitted, Models
@@ -22,6 +23,8 @@ from nicecf.explain.targets import in_order_of_rows
 from nicecf.explain.training import ModelOptions, Training, learn, measured_cost
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called
+from nicecf.rules.constraints import Constraints
+from nicecf.rules.kinds.groups import own_groups
 from nicecf.search.answers import Answers, Points, nothing_said
 from nicecf.search.question import Question
 from nicecf.search.walks import Walks, jump
@@ -123,8 +126,9 @@ def _distinct(row: Ints, values: Floats, is_good: Bools) -> Ints:
 class Baseline(Explainer, ABC):
     """A published algorithm behind the verb of NICE.
 
-    ``model``, ``classes``, ``categorical_features`` and ``decision`` are those of :class:`nicecf.NICE`.
-    ``takes_categories``: whether the algorithm is one for tables with categorical features.
+    ``model``, ``classes``, ``categorical_features`` and ``decision`` are those of :class:`nicecf.NICE`; so are
+    ``constraints``, of which a baseline takes those that say which rows could exist: ``derived``, ``relations`` and
+    ``groups="auto"``. ``takes_categories``: whether the algorithm is one for tables with categorical features.
     """
 
     takes_categories: ClassVar[bool] = True
@@ -136,11 +140,13 @@ class Baseline(Explainer, ABC):
         classes: Iterable[Any] | None = None,
         categorical_features: Any = "auto",
         decision: Any = None,
+        constraints: Constraints | None = None,
     ) -> None:
         self.model = model
         self.classes = classes
         self.categorical_features = categorical_features
         self.decision = decision
+        self.constraints = constraints
 
     def fit(self, X: Table, y: Any = None) -> Self:
         """Learn the columns, the model's decision on every training row, and what the algorithm needs besides.
@@ -149,12 +155,15 @@ class Baseline(Explainer, ABC):
         tables are read, never written to.
         """
         self._check_options()
+        self._check_constraints()
         training, values = learn(
             ModelOptions(self.model, self.classes, self.decision),
             X,
             y,
             categorical_features=self.categorical_features,
             needs_labels=False,
+            constraints=self.constraints,
+            is_baseline=True,
         )
         panel, schema, canaries = training.panel, training.schema, training.canaries
         cost = measured_cost(
@@ -169,6 +178,7 @@ class Baseline(Explainer, ABC):
             statistics=training.statistics,
             fingerprints=training.fingerprints,
             search=Checked(name, self._search_of(training, values)),
+            constraints=self.constraints or Constraints(),
         )
         return self._keep(fitted)
 
@@ -202,6 +212,21 @@ class Baseline(Explainer, ABC):
             progress=progress,
         )
         return Counterfactuals(explain(call, self._fitted))
+
+    def _check_constraints(self) -> None:
+        if self.constraints is None:
+            return
+        if not isinstance(self.constraints, Constraints):
+            raise OptionError(
+                f"constraints must be nicecf.Constraints, or None, got {type(self.constraints).__name__}."
+            )
+        rules = self.constraints.to_dict()
+        others = [name for name in rules if name not in ("derived", "relations", "groups")]
+        if others or own_groups(self.constraints.groups):
+            raise OptionError(
+                f"{type(self).__name__} keeps no {listed(others or ['groups'])}: a published algorithm takes only "
+                "rules that say which rows could exist (derived, relations, groups='auto'). nicecf.NICE keeps all."
+            )
 
     def _check_options(self) -> None:
         """OptionError for an option of the algorithm's own that cannot be."""

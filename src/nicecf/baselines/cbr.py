@@ -14,6 +14,7 @@ from nicecf.baselines.good_pairs import Difference, Partner, best_partners
 from nicecf.explain.training import Training
 from nicecf.models.classifier import CELLS_PER_CALL
 from nicecf.models.scorer import OutOfTime
+from nicecf.rules.constraints import Constraints
 from nicecf.search.neighbors import DonorIndex
 from nicecf.search.question import Question
 from nicecf.support.options import check_amount, check_count, choose
@@ -71,8 +72,15 @@ class CBR(Baseline):
         classes: Iterable[Any] | None = None,
         categorical_features: Any = "auto",
         decision: Any = None,
+        constraints: Constraints | None = None,
     ) -> None:
-        super().__init__(model, classes=classes, categorical_features=categorical_features, decision=decision)
+        super().__init__(
+            model,
+            classes=classes,
+            categorical_features=categorical_features,
+            decision=decision,
+            constraints=constraints,
+        )
         self.max_differences = max_differences
         self.tolerance = tolerance
         self.neighbors = neighbors

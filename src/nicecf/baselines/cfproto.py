@@ -16,6 +16,7 @@ from nicecf.explain.training import Training
 from nicecf.explain.why_not import no_donor
 from nicecf.models.scorer import OutOfTime
 from nicecf.models.twin import twin_of
+from nicecf.rules.constraints import Constraints
 from nicecf.search.question import Question
 from nicecf.support.options import check_amount, check_count
 from nicecf.support.phrases import Statement
@@ -92,8 +93,15 @@ class CFproto(Baseline):
         classes: Iterable[Any] | None = None,
         categorical_features: Any = "auto",
         decision: Any = None,
+        constraints: Constraints | None = None,
     ) -> None:
-        super().__init__(model, classes=classes, categorical_features=categorical_features, decision=decision)
+        super().__init__(
+            model,
+            classes=classes,
+            categorical_features=categorical_features,
+            decision=decision,
+            constraints=constraints,
+        )
         self.beta = beta
         self.c_init = c_init
         self.c_steps = c_steps

@@ -21,6 +21,7 @@ from nicecf.baselines.moves_back import MovesBack
 from nicecf.exceptions import NicecfError
 from nicecf.explain.training import Training
 from nicecf.models.scorer import OutOfTime, Scorer
+from nicecf.rules.constraints import Constraints
 from nicecf.search.question import Question
 from nicecf.support.options import check_count, check_flag, check_seconds, check_seed, choose
 from nicecf.support.phrases import Statement, plain_features
@@ -94,8 +95,15 @@ class DiCE(Baseline):
         classes: Iterable[Any] | None = None,
         categorical_features: Any = "auto",
         decision: Any = None,
+        constraints: Constraints | None = None,
     ) -> None:
-        super().__init__(model, classes=classes, categorical_features=categorical_features, decision=decision)
+        super().__init__(
+            model,
+            classes=classes,
+            categorical_features=categorical_features,
+            decision=decision,
+            constraints=constraints,
+        )
         self.method = method
         self.n_counterfactuals = n_counterfactuals
         self.posthoc_sparsity = posthoc_sparsity

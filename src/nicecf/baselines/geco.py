@@ -15,6 +15,7 @@ from nicecf.baselines.lock_step import RowSearch, found_row_by_row
 from nicecf.exceptions import OptionError
 from nicecf.explain.training import Training
 from nicecf.models.scorer import OutOfTime
+from nicecf.rules.constraints import Constraints
 from nicecf.rules.kinds.groups import Groups, joined_groups, own_groups
 from nicecf.search.distance import Heom
 from nicecf.search.question import Question
@@ -91,8 +92,15 @@ class GeCo(Baseline):
         classes: Iterable[Any] | None = None,
         categorical_features: Any = "auto",
         decision: Any = None,
+        constraints: Constraints | None = None,
     ) -> None:
-        super().__init__(model, classes=classes, categorical_features=categorical_features, decision=decision)
+        super().__init__(
+            model,
+            classes=classes,
+            categorical_features=categorical_features,
+            decision=decision,
+            constraints=constraints,
+        )
         self.groups = groups
         self.weight_l0 = weight_l0
         self.weight_l1 = weight_l1

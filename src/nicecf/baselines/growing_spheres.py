@@ -15,6 +15,7 @@ from nicecf.baselines.lock_step import RowSearch, found_row_by_row
 from nicecf.exceptions import SchemaError, listed
 from nicecf.explain.training import Training
 from nicecf.models.scorer import OutOfTime
+from nicecf.rules.constraints import Constraints
 from nicecf.search.distance import Heom
 from nicecf.search.lock_step import RowSteps
 from nicecf.search.question import Question
@@ -73,8 +74,15 @@ class GrowingSpheres(Baseline):
         classes: Iterable[Any] | None = None,
         categorical_features: Any = "auto",
         decision: Any = None,
+        constraints: Constraints | None = None,
     ) -> None:
-        super().__init__(model, classes=classes, categorical_features=categorical_features, decision=decision)
+        super().__init__(
+            model,
+            classes=classes,
+            categorical_features=categorical_features,
+            decision=decision,
+            constraints=constraints,
+        )
         self.n_samples = n_samples
         self.first_radius = first_radius
         self.max_shells = max_shells

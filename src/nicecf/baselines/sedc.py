@@ -14,6 +14,7 @@ from nicecf.baselines.baseline import Baseline, Find, Found
 from nicecf.baselines.lock_step import RowSearch, found_row_by_row
 from nicecf.explain.training import Training
 from nicecf.models.scorer import OutOfTime
+from nicecf.rules.constraints import Constraints
 from nicecf.search import objectives
 from nicecf.search.distance import Heom
 from nicecf.search.donors import Donors
@@ -67,8 +68,15 @@ class SEDC(Baseline):
         classes: Iterable[Any] | None = None,
         categorical_features: Any = "auto",
         decision: Any = None,
+        constraints: Constraints | None = None,
     ) -> None:
-        super().__init__(model, classes=classes, categorical_features=categorical_features, decision=decision)
+        super().__init__(
+            model,
+            classes=classes,
+            categorical_features=categorical_features,
+            decision=decision,
+            constraints=constraints,
+        )
         self.expansions = expansions
 
     def _check_options(self) -> None:

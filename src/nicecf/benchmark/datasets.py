@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nicecf.benchmark.loan_book import loan_book
+from nicecf.benchmark.loan_book import loan_book, loan_rules
 from nicecf.benchmark.paper_datasets import ALIASES, PAPER, Facts
 from nicecf.exceptions import OptionError, SchemaError, did_you_mean, listed
 from nicecf.support.extras import require
@@ -36,6 +36,7 @@ __all__ = [
     "kinds",
     "load",
     "loan_book",
+    "loan_rules",
     "name_of",
 ]
 

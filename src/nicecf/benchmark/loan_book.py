@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import expit
 
 from nicecf.exceptions import OptionError
+from nicecf.rules.constraints import Constraints
 from nicecf.support.types import Floats, Objects
 
 Columns: TypeAlias = dict[str, Any]
@@ -51,6 +52,27 @@ def loan_book(n_rows: int = 10_000, *, seed: int = 0) -> tuple[pd.DataFrame, pd.
     columns["region"] = pd.Categorical(columns["region"], categories=list(_REGIONS))
     columns["months_since_late"] = pd.array(columns["months_since_late"], dtype="Int64")
     return pd.DataFrame(columns), pd.Series(np.where(risk > 0, "denied", "approved"), name="decision")
+
+
+def loan_rules() -> Constraints:
+    """What follows from what in the loan book: rules that every row of it keeps.
+
+    >>> loan_rules()
+    Constraints(relations=['late_payments >= 1 implies months_since_late <= 24'], \
+derived={'debt_to_income': {'function': 'debt_to_income'}})
+    """
+    return Constraints(
+        derived={"debt_to_income": debt_to_income},
+        relations=["late_payments >= 1 implies months_since_late <= 24"],
+    )
+
+
+def debt_to_income(applications: pd.DataFrame) -> Floats:
+    """The share of the income that goes into debts, with the instalment of the loan that is asked for."""
+    rate = applications["interest_rate"] / 1200
+    instalment = applications["loan_amount"] * rate / (1 - (1 + rate) ** -applications["term_months"])
+    share = np.round(12 * (applications["monthly_debt"] + instalment) / applications["income"], 2)
+    return np.asarray(share, dtype=np.float64)
 
 
 def _people(rng: np.random.Generator, n_rows: int) -> Columns:
@@ -115,15 +137,14 @@ def _loans(rng: np.random.Generator, known: Columns) -> Columns:
     term = 12 * np.clip(np.round(1.5 + 6 * amount / income + rng.normal(0, 1, n_rows)), 1, 7).astype(np.int64)
     rate = 4.4 + 6.5 * expit((670 - known["credit_score"]) / 45) + term / 70 + np.where(purpose == "business", 0.9, 0)
     rate = np.round(rate + rng.normal(0, 0.3, n_rows), 2)
-    instalment = amount * (rate / 1200) / (1 - (1 + rate / 1200) ** -term)
+    terms = {"loan_amount": amount, "term_months": term, "interest_rate": rate}
+    share = debt_to_income(pd.DataFrame({**terms, "monthly_debt": known["monthly_debt"], "income": income}))
     by_web = 0.65 * expit((45 - age) / 9)
     channels = np.column_stack([0.75 - by_web, 0.05 + by_web, np.full(n_rows, 0.08), np.full(n_rows, 0.12)])
     return {
         "purpose": purpose,
-        "loan_amount": amount,
-        "term_months": term,
-        "interest_rate": rate,
-        "debt_to_income": np.round(12 * (known["monthly_debt"] + instalment) / income, 2),
+        **terms,
+        "debt_to_income": share,
         "has_guarantor": rng.random(n_rows) < np.where(age < 27, 0.28, 0.08),
         "channel": _drawn(rng, channels, ("branch", "web", "phone", "broker")),
     }

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from nicecf import NICE, Constraints, Wording
     from nicecf.support.progress import Choice
     from nicecf.tables.files import FileTable
@@ -62,6 +64,40 @@ def add_model_options(parser: argparse.ArgumentParser, *, required: bool, rememb
     group.add_argument(
         "--trust", type=names, default=[], metavar="TYPES", help="types in a skops file that you know to be safe: a,b"
     )
+
+
+def add_table_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a training table is read."""
+    table = parser.add_argument_group("table")
+    table.add_argument(
+        "--format", type=table_format, metavar="KIND", help="format of the training table, if its name does not say"
+    )
+    table.add_argument("--ignore", type=names, default=[], metavar="a,b", help="columns that are not features")
+    table.add_argument(
+        "--text", type=names, default=[], metavar="a,b", help="CSV columns that are codes, such as 01234"
+    )
+    table.add_argument(
+        "--categorical", type=names, metavar="a,b", help="the categorical features (default: text and booleans)"
+    )
+
+
+def split(table: pd.DataFrame, path: str, *, label: str | None, ignored: Sequence[str]) -> tuple[pd.DataFrame, Any]:
+    """The features of a training table and its labels, None if no column is named; FileError if one is not there."""
+    from nicecf.exceptions import FileError, did_you_mean, listed
+
+    for option, wanted in (("--label", [label] if label is not None else []), ("--ignore", ignored)):
+        for name in wanted:
+            if name not in table:
+                raise FileError(
+                    f"{path} has no column {name!r}, which {option} names; its columns are "
+                    f"{listed(table.columns)}.{did_you_mean(name, table.columns)}"
+                )
+    if label in ignored:
+        raise FileError(f"{label!r} is the label column; it cannot be ignored.")
+    y = None if label is None else table[label]
+    if y is not None and y.isna().any():
+        raise FileError(f"{path} has {int(y.isna().sum()):,} rows without a label in {label!r}; remove them.")
+    return table.drop(columns=[*ignored, *([] if y is None else [label])]), y
 
 
 def add_rule_options(parser: argparse.ArgumentParser) -> None:

@@ -194,7 +194,8 @@ def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
     """The results in a few lines."""
     import numpy as np
 
-    is_changed = np.diff(cfs.batch.steps.starts) > 0
+    n_changes = cfs.batch.n_changes
+    is_changed = n_changes > 0
     n_rows, n_found, n_still = (
         len(np.unique(cfs.rows[some])) for some in (slice(None), cfs.found, cfs.found & ~is_changed)
     )
@@ -204,10 +205,10 @@ def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
     lines = []
     changes = cfs.changes()
     if len(changes):
-        # What follows from other columns is no change of its own.
-        own = changes[~changes["derived"]] if "derived" in changes else changes
-        shown = ", ".join(f"{feature} {count:,}" for feature, count in own["feature"].value_counts().head(6).items())
-        lines.append(("changes", f"{cfs.batch.n_changes[is_changed].mean():.1f} on average; most often {shown}"))
+        made = ~changes["derived"] if "derived" in changes else slice(None)
+        often = changes.loc[made, "feature"].value_counts(sort=True)
+        shown = ", ".join(f"{feature} {count:,}" for feature, count in often.head(6).items())
+        lines.append(("changes", f"{n_changes.sum() / int(is_changed.sum()):.1f} on average; most often {shown}"))
     without = cfs.reasons[~cfs.found]
     if len(without):
         lines.append(("without", f"{n_rows - n_found:,}; the first: {without[0]}"))

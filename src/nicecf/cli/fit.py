@@ -40,20 +40,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--out", required=True, metavar="FILE", help="where to save the explainer, such as credit.nice")
     common.add_model_options(parser, required=True)
-    table = parser.add_argument_group("table")
-    table.add_argument(
-        "--format",
-        type=common.table_format,
-        metavar="KIND",
-        help="format of the training table, if its name does not say",
-    )
-    table.add_argument("--ignore", type=common.names, default=[], metavar="a,b", help="columns that are not features")
-    table.add_argument(
-        "--text", type=common.names, default=[], metavar="a,b", help="CSV columns that are codes, such as 01234"
-    )
-    table.add_argument(
-        "--categorical", type=common.names, metavar="a,b", help="the categorical features (default: text and booleans)"
-    )
+    common.add_table_options(parser)
     how = parser.add_argument_group("counterfactuals")
     how.add_argument(
         "--optimize",
@@ -90,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
     rules = common.rules_of(options)
     model = common.load_model(options)
     table = tablefiles.read(options.train, format=options.format, text=options.text).reset_index(drop=True)
-    X, y = _split(table, options)
+    X, y = common.split(table, options.train, label=options.label, ignored=options.ignore)
     X = _as_trained(X, model, options)
     labels = _labels(model, options, y)
     nice = NICE(
@@ -123,30 +110,6 @@ def _run(options: argparse.Namespace) -> int:
     nice.save(options.out, notes=notes)
     say(_told(nice, options, y))
     return DONE
-
-
-def _split(table: pd.DataFrame, options: argparse.Namespace) -> tuple[pd.DataFrame, Any]:
-    """Features and labels."""
-    from nicecf.exceptions import FileError, did_you_mean, listed
-
-    for option, wanted in (
-        ("--label", [options.label] if options.label is not None else []),
-        ("--ignore", options.ignore),
-    ):
-        for name in wanted:
-            if name not in table:
-                raise FileError(
-                    f"{options.train} has no column {name!r}, which {option} names; its columns are "
-                    f"{listed(table.columns)}.{did_you_mean(name, table.columns)}"
-                )
-    if options.label in options.ignore:
-        raise FileError(f"{options.label!r} is the label column; it cannot be ignored.")
-    y = None if options.label is None else table[options.label]
-    if y is not None and y.isna().any():
-        raise FileError(
-            f"{options.train} has {int(y.isna().sum()):,} rows without a label in {options.label!r}; remove them."
-        )
-    return table.drop(columns=[*options.ignore, *([] if y is None else [options.label])]), y
 
 
 def _as_trained(X: pd.DataFrame, model: Any, options: argparse.Namespace) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from nicecf.cli.terminal import in_one_line, remark, say
 
 if TYPE_CHECKING:
     from nicecf import Wording
-    from nicecf.views.exported_table import Outcome
+    from nicecf.views.exported_table import Outcome, SavedChange
 
 _MOST_LISTED = 10
 # Of a position: Python refuses to read numbers with thousands of digits.
@@ -100,7 +100,7 @@ def _told(one: Outcome, number: int, count: int, where: str, style: str | None, 
     parts.append(_folded(text))
     if one.changes:
         rows = [
-            (each.feature, each.before or "missing", each.after or "missing", percent(each.probability))
+            (each.feature, each.before or "missing", each.after or "missing", _chance_of(each))
             for each in sorted(one.changes, key=lambda each: each.step)
         ]
         head = ("feature", "now", "then", f"P({one.decision_after})")
@@ -108,6 +108,13 @@ def _told(one: Outcome, number: int, count: int, where: str, style: str | None, 
     if one.note:
         parts.append(_folded(f"({one.note})"))
     return "\n\n".join(parts)
+
+
+def _chance_of(each: SavedChange) -> str:
+    from nicecf.support.formats import percent
+    from nicecf.views.listing import FOLLOWS
+
+    return FOLLOWS if each.derived else percent(each.probability)
 
 
 def _folded(text: str) -> str:
@@ -139,5 +146,8 @@ def _in_short(one: Outcome) -> str:
     if not one.found:
         return one.reason or ""
     arrow = "\N{RIGHTWARDS ARROW}"
-    parts = [f"{each.feature} {each.before or 'missing'} {arrow} {each.after or 'missing'}" for each in one.changes]
+    parts = [
+        f"{each.feature} {each.before or 'missing'} {arrow} {each.after or 'missing'}{' (follows)' * each.derived}"
+        for each in one.changes
+    ]
     return ", ".join(parts) or "nothing has to change"

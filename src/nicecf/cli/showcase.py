@@ -20,8 +20,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from nicecf import NICE, Counterfactuals
-from nicecf.benchmark.datasets import adult, loan_book
+from nicecf import NICE, Constraints, Counterfactuals
+from nicecf.benchmark.datasets import adult, loan_book, loan_rules
 from nicecf.support.formats import one_line
 
 Explained: TypeAlias = dict[str, Counterfactuals]
@@ -45,7 +45,7 @@ def main(*, n_train: int = 10_000, n_test: int = 500, report: str | os.PathLike[
     ``report``: where to write an HTML page about the people in the test set who got the unfavourable answer.
     """
     started = perf_counter()
-    source, X, y, unfavourable = _table(n_train + n_test)
+    source, X, y, unfavourable, rules = _table(n_train + n_test)
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, train_size=n_train, test_size=n_test, random_state=0, stratify=y
     )
@@ -54,16 +54,17 @@ def main(*, n_train: int = 10_000, n_test: int = 500, report: str | os.PathLike[
     print(f"Table: {source}, {X.shape[1]} features, {n_train:,} rows to train and {n_test:,} to test.")
     print(f"Model: a forest of 100 trees, AUC {roc_auc_score(y_test == unfavourable, risk):.3f} on the test rows.\n")
 
-    nice, paper = (NICE(model, search=search).fit(X_train, y_train) for search in (None, "greedy"))
+    nice, paper = (NICE(model, search=search, constraints=rules).fit(X_train, y_train) for search in (None, "greedy"))
     # By far the slowest, so only for the person who is shown. Its autoencoder judges all answers.
-    balanced = NICE(model, optimize="balanced").fit(X_train, y_train)
+    balanced = NICE(model, optimize="balanced", constraints=rules).fit(X_train, y_train)
     candidates = X_test[model.predict(X_test) == unfavourable][:_CANDIDATES]
     explainers = {"sparsity": nice, "proximity": nice.with_search(optimize="proximity"), "paper": paper}
     label = _most_telling({name: explainer.explain(candidates) for name, explainer in explainers.items()})
     person = candidates.loc[[label]]
     shown = {name: explainers.get(name, balanced).explain(person) for name in _COLUMNS}
     print(f"What would have to be different for test row {label}, for which the model says {unfavourable}?")
-    print(f"(One of {len(candidates):,} such rows, picked because the answers differ. Changes are marked *.)\n")
+    print(f"(One of {len(candidates):,} such rows, picked because the answers differ.)")
+    print("Changes are marked *, and what follows from them =.\n")
     print("\n".join(f"  {name:<11} {meaning}" for name, meaning in _COLUMNS.items()))
     print(f"\n{_side_by_side(person, shown, balanced)}")
     print(f"\nIn words, by the default:\n{shown['sparsity'][0].text()}")
@@ -82,14 +83,16 @@ def main(*, n_train: int = 10_000, n_test: int = 500, report: str | os.PathLike[
     print(f"\nThe demo took {perf_counter() - started:.0f} s.")
 
 
-def _table(n_rows: int) -> tuple[str, pd.DataFrame, pd.Series[Any], str]:
-    """The source of the table, its features, its labels, and the unfavourable label."""
+def _table(n_rows: int) -> tuple[str, pd.DataFrame, pd.Series[Any], str, Constraints]:
+    """The source of the table, its features, its labels, the unfavourable label, and what follows from what."""
     folder = os.environ.get("NICECF_DATA")
     if not folder:
-        return "a generated loan book (NICECF_DATA is not set)", *loan_book(n_rows), "denied"
+        return "a generated loan book (NICECF_DATA is not set)", *loan_book(n_rows), "denied", loan_rules()
     X, y = adult(folder)
     # fnlwgt is a survey weight: how many people a row stands for, nothing about the person.
-    return "UCI Adult (found through NICECF_DATA)", X.drop(columns="fnlwgt"), y, "<=50K"
+    # education-num is the number of education: they change together.
+    rules = Constraints(groups="auto")
+    return "UCI Adult (found through NICECF_DATA)", X.drop(columns="fnlwgt"), y, "<=50K", rules
 
 
 def _forest() -> Pipeline:
@@ -145,8 +148,11 @@ def _side_by_side(row: pd.DataFrame, shown: Explained, judge: NICE) -> str:
     table = pd.concat([row, *(cfs.to_frame() for cfs in shown.values())], ignore_index=True)
     judged = _judged(table, judge)
     metrics = pd.concat([cfs.metrics() for cfs in shown.values()])
-    changed = [set(), *({change.feature for change in cfs[0].changes} for cfs in shown.values())]
-    features = sorted(row.columns, key=lambda feature: -sum(feature in names for names in changed))
+    marks: list[dict[Hashable, str]] = [
+        {},
+        *({one.feature: "=" if one.derived else "*" for one in cfs[0].changes} for cfs in shown.values()),
+    ]
+    features = sorted(row.columns, key=lambda feature: -sum(feature in of_answer for of_answer in marks))
     body = {feature: [_cell(value) for value in table[feature].tolist()] for feature in features}
     footer = {
         "predicted": [f"{one.predicted} ({100 * one.probability:.0f} %)" for one in judged],
@@ -155,13 +161,13 @@ def _side_by_side(row: pd.DataFrame, shown: Explained, judge: NICE) -> str:
         "plausibility error": [f"{error:.3f}" for error in judged.metrics()["plausibility"]],
     }
     first = max(len(name) for name in [*body, *footer])
-    width = (_WIDTH - first) // len(changed)
+    width = (_WIDTH - first) // len(marks)
 
     def line(name: str, cells: Sequence[str]) -> str:
-        padded = [_padded(cell, width, name in names) for cell, names in zip(cells, changed, strict=True)]
+        padded = [_padded(cell, width, of_answer.get(name, " ")) for cell, of_answer in zip(cells, marks, strict=True)]
         return "".join([f"{name:<{first}}", *padded]).rstrip()
 
-    rule = "-" * (first + width * len(changed))
+    rule = "-" * (first + width * len(marks))
     lines = [line("feature", ["row", *shown]), rule, *(line(*one) for one in body.items())]
     return "\n".join([*lines, rule, *(line(*one) for one in footer.items())])
 
@@ -170,11 +176,11 @@ def _cell(value: Any) -> str:
     return "missing" if pd.isna(value) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _padded(cell: str, width: int, is_changed: bool) -> str:
+def _padded(cell: str, width: int, mark: str) -> str:
     room = width - 4
     cut = cell if len(cell) <= room else f"{cell[: room - 1]}…"
-    text = f"  {'*' if is_changed else ' '} {cut:<{room}}"
-    in_colour = is_changed and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    text = f"  {mark} {cut:<{room}}"
+    in_colour = mark != " " and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     return f"{_BOLD}{text}{_PLAIN}" if in_colour else text
 
 

@@ -59,6 +59,22 @@ def say(text: str) -> None:
         raise not_printed(error) from error
 
 
+def say_in_utf8(text: str) -> None:
+    """Print the text of a file on standard output: as UTF-8, whatever the terminal's encoding."""
+    content = visible(text).encode()
+    raw = getattr(sys.stdout, "buffer", None)
+    try:
+        if raw is None:  # not a stream of bytes, such as a notebook's
+            print(content.decode(), end="")
+            return
+        sys.stdout.flush()
+        raw.write(content)
+    except BrokenPipeError:  # the reader has closed the pipe
+        raise
+    except OSError as error:
+        raise not_printed(error) from error
+
+
 def not_printed(error: OSError) -> FileError:
     """The error for standard output that cannot be written."""
     from nicecf.exceptions import FileError

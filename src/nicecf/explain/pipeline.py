@@ -21,9 +21,10 @@ from nicecf.results.batch import Batch, Scored
 from nicecf.results.long_tables import Front, Steps
 from nicecf.results.provenance import Provenance
 from nicecf.results.table_distance import TableDistance
-from nicecf.rules.parts import Part, keep_rules, rules_at
+from nicecf.rules.parts import Part, keep_rules, kept_text, rules_at
 from nicecf.search.answers import Answers, Points
 from nicecf.search.question import Question, in_parts
+from nicecf.support.phrases import Statement
 from nicecf.support.progress import reporting
 from nicecf.support.types import Bools, Floats, Ints, Objects
 from nicecf.tables.reduced import ReducedSchema
@@ -86,7 +87,7 @@ def batch_of(
         after=_scored(panel, values, outputs),
         found=found,
         reasons=reasons.reasons[row],
-        notes=_notes(answers.notes)[row],
+        notes=_notes(question, answers.notes)[row],
         relaxations=reasons.relaxations[row],
         donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
         held=held[order],
@@ -105,10 +106,16 @@ def _scored(panel: Panel, values: Floats, outputs: Floats) -> Scored:
     return Scored(values, panel.probabilities(outputs), panel.decide(outputs))
 
 
-def _notes(notes: Objects) -> Objects:
+def _notes(question: Question, notes: Objects) -> Objects:
+    """What was left undone for each row: also, that what looks like free text was left as it is."""
     filled = np.empty(len(notes), dtype=object)
     for at, of_row in enumerate(notes):
         filled[at] = of_row or ()
+    for part in question.parts:
+        left = kept_text(part.constraints, question.trained.full)
+        if left is not None:
+            for line in part.lines[question.is_open[part.lines]].tolist():
+                filled[line] = (*filled[line], Statement("note.free_text", {"features": left}))
     return filled
 
 

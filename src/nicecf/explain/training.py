@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -20,6 +20,7 @@ from nicecf.models.trees import READABLE
 from nicecf.models.twin import NotSupported, Twin, twin_of
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.moving import moving
+from nicecf.rules.uncovered import warn_of_uncovered
 from nicecf.search.distance import Heom
 from nicecf.support.digests import fingerprint
 from nicecf.support.types import Floats, Ints, Objects, Table
@@ -94,13 +95,19 @@ def learn(
     categorical_features: Any,
     needs_labels: bool,
     constraints: Constraints | None = None,
+    is_baseline: bool = False,
 ) -> tuple[Training, Floats]:
     """Read the training table and ask the model about every row of it, in chunks; also the encoded rows.
 
-    By the ``constraints``, columns that follow from others are left out of these: see `moving`.
+    By the ``constraints``, columns that follow from others are left out of these: see `moving`. A baseline is the
+    published algorithm: it may change free text, and nobody is warned of rules that it has no place for.
     """
     table, whole = Schema.of(X, categorical_features)
-    schema, values = moving(table, whole, X, constraints)
+    if is_baseline:
+        table = replace(table, columns=tuple(replace(column, is_free_text=False) for column in table.columns))
+    schema, values = moving(table, whole, constraints)
+    if not is_baseline:
+        warn_of_uncovered(table, whole, constraints)
     labels = None if y is None else _labels(y, len(values))
     if labels is None and needs_labels:
         raise SchemaError(

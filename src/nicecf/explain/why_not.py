@@ -19,7 +19,7 @@ from nicecf.rules.kinds.forbid import forbids
 from nicecf.rules.kinds.kind import Candidate
 from nicecf.rules.moving import contradictions
 from nicecf.rules.parameters import Feature
-from nicecf.rules.parts import Part
+from nicecf.rules.parts import Part, kept_text
 from nicecf.rules.reading import rules_of
 from nicecf.rules.relaxations import Relaxation, relaxables, statements_of
 from nicecf.rules.row_rules import Rules
@@ -69,13 +69,18 @@ def _why_impossible(question: Question, line: int) -> Statement:
         if is_other[0]:
             has, would = (Value(cell_of(schema, j, one)) for one in (row[0, j], computed[0]))
             feature = Features((schema.names[j],))
+            if has.value is None and would.value is None:
+                return Statement("reason.not_computed", {"feature": feature})
             return Statement("reason.contradicts_derived", {"feature": feature, "value": has, "computed": would})
-    for part in question.parts:
-        if line in part.lines:
-            broken = [one for one in part.constraints.relations if not holds(Relation.parse(str(one)), row, schema)[0]]
-            if broken:
-                return Statement("reason.breaks_relation", {"relation": str(broken[0])})
-    return Statement("reason.no_derived_value")
+    (part,) = (part for part in question.parts if line in part.lines)
+    relations = [Relation.parse(str(one)) for one in part.constraints.relations]
+    computed = question.schema.expand(question.rows[[line]])  # may be rounded otherwise than in the row
+    for values in (row, computed):
+        broken = [one for one in relations if not holds(one, values, schema)[0]]
+        if broken:
+            return Statement("reason.breaks_relation", {"relation": str(broken[0])})
+    without = next(j for j, is_other, _ in contradictions(question.schema, computed) if is_other[0])
+    return Statement("reason.not_computed", {"feature": Features((schema.names[without],))})
 
 
 def no_donor(panel: Panel, n_decided: Ints, wanted: Bools) -> Statement:
@@ -206,6 +211,9 @@ class _WhyNot:
     def _nothing_to_relax(self, constraints: Constraints, target: Any) -> Statement:
         panel, min_count = self.question.panel, self.fitted.privacy.min_count
         said = statements_of(constraints, panel)
+        text = kept_text(constraints, self.question.trained.full)
+        if text is not None:
+            said.append(Statement("rule.may_change", {"features": text}))
         if min_count > 1:
             said.append(Statement("rule.min_count", {"count": min_count}))
         rules, most = _shown(said), _tried_for_each(constraints, panel)

@@ -157,6 +157,18 @@ class Batch:
         return self.distance.schema.is_computed
 
     @cached_property
+    def units(self) -> Ints:
+        """What each column moves as: columns with the same number are one change; -1 where it follows from others."""
+        schema = self.distance.schema
+        return np.array([schema.moving(j) for j in range(len(self.schema.columns))], dtype=np.intp)
+
+    @cached_property
+    def is_together(self) -> Bools:
+        """Which columns move with others: several of them are one change."""
+        moves = self.units >= 0
+        return moves & (np.bincount(self.units[moves], minlength=1)[self.units] > 1)
+
+    @cached_property
     def changes(self) -> pd.DataFrame:
         """One line per change: row, feature, before, after, step, probability, donor; not to be written to.
 

@@ -40,7 +40,7 @@ class Change:
     derived: bool = False
 
     def __str__(self) -> str:
-        """``age: 39 -> 41``."""
+        """``age: 39 -> 41``, or with ``(follows)`` behind it."""
         from nicecf.views import listing
 
         return listing.change_line(self)
@@ -102,7 +102,7 @@ class Counterfactual:
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """The changes, in the order of the walk."""
+        """The changes, in the order of the walk, and what follows from them (``derived``)."""
         return changes_of(self.batch)[0]
 
     def to_frame(self) -> Table:

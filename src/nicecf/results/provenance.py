@@ -35,6 +35,9 @@ class Maker(Protocol):
         Also the probabilities: the model is asked once for both.
         """
 
+    def completed(self, values: Floats) -> Floats:
+        """Rows in which what follows from other columns is computed anew."""
+
     def donor(self, position: int) -> Floats | None:
         """The training row at a position; None if it is not kept, or not to be shared."""
 

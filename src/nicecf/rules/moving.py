@@ -20,9 +20,10 @@ from nicecf.rules.expressions.nodes import Rounded
 from nicecf.rules.expressions.predicates import numbers_of
 from nicecf.rules.kinds.derived import Derivation, FunctionName
 from nicecf.rules.kinds.groups import AUTO
-from nicecf.support.types import Bools, Floats, Objects, Table
+from nicecf.rules.suggestions import TableFacts, auto_groups
+from nicecf.support.types import Bools, Floats, Objects
 from nicecf.tables.cells import nearest_held
-from nicecf.tables.reduced import Computed, ReducedSchema
+from nicecf.tables.reduced import Combination, Computed, ReducedSchema
 from nicecf.tables.schema import Schema
 
 # How far a value may be from the one computed, as a share of it: another order of the same sums.
@@ -31,7 +32,7 @@ _ROUNDING = 1e-9
 _LARGEST = 1e150
 
 
-def moving(schema: Schema, values: Floats, X: Table, constraints: Constraints | None) -> tuple[Schema, Floats]:
+def moving(schema: Schema, values: Floats, constraints: Constraints | None) -> tuple[Schema, Floats]:
     """The columns that move, and the training rows in them; the table itself if nothing follows from anything.
 
     OptionError where a derived column is not what the rules say, for some training row.
@@ -43,11 +44,12 @@ def moving(schema: Schema, values: Floats, X: Table, constraints: Constraints | 
     taken = {one.position for one in derived}
     groups: list[list[int]] = []
     if AUTO in constraints.groups:
-        for group in _found_groups(X, schema, taken):
-            if schema.is_categorical[group].any() or _are_flags(values[:, group]):
-                groups.append(group)
-            else:  # numbers that go with each other are as near as they were
+        for group in _found_groups(schema, values, taken):
+            if not schema.is_categorical[group].any() and _are_twins(values[:, group]):
+                # Numbers that go with each other are as near to other numbers as they were.
                 derived = (*(Partner.of(group[0], j, values) for j in group[1:]), *derived)
+            else:
+                groups.append(group)
     if not groups and not derived:
         return schema, values
     if len(derived) == len(schema.columns):
@@ -220,8 +222,7 @@ class ByFunction:
 
     def contradicts(self, rows: Floats, schema: Schema) -> Bools:
         """Where the value that rows have is not the computed one."""
-        computed, is_value = self.values(rows, schema)
-        return _differ(rows[:, self.position], computed, self.tolerance) | ~is_value
+        return _differ(rows[:, self.position], self.values(rows, schema)[0], self.tolerance)
 
     def extended(self, rows: Floats) -> ByFunction:
         return self
@@ -352,7 +353,7 @@ def _differ(given: Floats, computed: Floats, tolerance: float) -> Bools:
 
 def _contradicted(one: Computed, schema: Schema, rows: Floats) -> tuple[Bools, Floats]:
     values, is_value = one.values(rows, schema)
-    return one.contradicts(rows, schema), np.where(is_value, values, missing(schema, one.position))
+    return one.contradicts(rows, schema) | ~is_value, np.where(is_value, values, missing(schema, one.position))
 
 
 def _check_followed(
@@ -381,17 +382,16 @@ def _shown(schema: Schema, j: int, value: float) -> str:
     return "no value" if cell is None else repr(cell)
 
 
-def _are_flags(values: Floats) -> bool:
-    return bool(np.isin(values, (0.0, 1.0)).all())
+def _are_twins(values: Floats) -> bool:
+    """Whether each column tells all others; one column of a one-hot group does not."""
+    n_values = {len(np.unique(column)) for column in values.T}
+    # Of rows, numpy does not know that NaN is NaN.
+    n_together = len(Combination.of(np.arange(values.shape[1]), values).patterns)
+    return n_values == {n_together} and n_together > 2
 
 
-def _found_groups(X: Table, schema: Schema, taken: set[int]) -> list[list[int]]:
+def _found_groups(schema: Schema, values: Floats, taken: set[int]) -> list[list[int]]:
     """One-hot groups and twins of the training table, by positions, without columns that are taken."""
-    from nicecf.rules.suggestions import auto_groups
-
-    names = {schema.names[j] for j in taken}
-    categorical = [schema.names[j] for j in np.flatnonzero(schema.is_categorical)]
-    return [
-        [schema.position(feature, "groups") for feature in features]
-        for _, features in auto_groups(X, categorical_features=categorical, computed=names)
-    ]
+    facts = TableFacts.of_rows(schema, values)
+    groups = auto_groups(facts, computed={schema.names[j] for j in taken})
+    return [[schema.names.index(feature) for feature in group.features] for group in groups]

@@ -12,8 +12,10 @@ import pandas as pd
 from nicecf.exceptions import OptionError
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.kinds.groups import AUTO
+from nicecf.rules.kinds.may_change import fixed_text
 from nicecf.rules.reading import rules_of
 from nicecf.rules.row_rules import Rules
+from nicecf.support.phrases import Features
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.schema import Schema
 
@@ -73,6 +75,13 @@ def keep_rules(parts: list[Part], lines: Ints, values: Floats) -> Bools:
             own = np.searchsorted(part.lines, lines[mine])
             kept[mine] = replace(part.rules, groups=()).are_kept(own, values[mine], values[mine])
     return kept
+
+
+def kept_text(constraints: Constraints, trained: Schema) -> Features | None:
+    """The columns that do not change because they look like free text, and nothing else; None if there are none."""
+    said = {trained.position(feature, "immutable") for feature in constraints.immutable}
+    kept = [j for j in fixed_text(constraints.may_change, trained) if j not in said]
+    return Features(tuple(trained.names[j] for j in kept)) if kept else None
 
 
 def rules_at(parts: list[tuple[Ints, Constraints]], line: int) -> dict[str, Any]:

@@ -293,7 +293,7 @@ class ReducedSchema(Schema):
                 columns.append(full.columns[unit])
                 continue
             one = combinations[-1 - unit]
-            names = tuple(full.columns[j].name for j in one.members)
-            column = Column(names, True, np.empty(0, dtype=object), tuple(map(tuple, one.patterns.tolist())))
+            name = " + ".join(str(full.columns[j].name) for j in one.members)
+            column = Column(name, True, np.empty(0, dtype=object), tuple(map(tuple, one.patterns.tolist())))
             columns.append(replace(column, common=known[unit].common) if unit in known else column)
         return tuple(columns)

@@ -53,8 +53,9 @@ def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | N
 
     ``row`` is the label of the row and ``counterfactual`` its number among those of the row, from 0. ``changes`` is
     JSON: a list with the feature, its value before and after, the step of the walk and the probability of the new
-    decision after that step, what matters most first; ``said`` is the same as the text shows it, so that it can be put
-    into another style. The features follow; a name that is taken gets the prefix ``cf_``.
+    decision after that step, what matters most first; what follows from the others comes last, with ``derived``, and
+    is not counted in ``n_changes``. ``said`` is the same as the text shows it, so that it can be put into another
+    style. The features follow; a name that is taken gets the prefix ``cf_``.
     """
     choose("style", style, get_args(words.Style))
     plainly = formatted(batch, Formatter(Wording()), ask=True)
@@ -120,16 +121,25 @@ def _changes(batch: Batch, plainly: Sequence[FormattedExplanation]) -> tuple[lis
     long = batch.changes.iloc[by_importance(batch)]
     starts = batch.steps.starts
     columns = [long[name].tolist() for name in ("feature", "before", "after", "step", "probability")]
+    derived = long["derived"].tolist() if "derived" in long else [False] * len(long)
     changes = [
-        {"feature": str(feature), "before": _json(before), "after": _json(after), "step": step, "probability": chance}
-        for feature, before, after, step, chance in zip(*columns, strict=True)
+        {
+            "feature": str(feature),
+            "before": _json(before),
+            "after": _json(after),
+            "step": step,
+            "probability": chance,
+            **({"derived": True} if is_derived else {}),
+        }
+        for feature, before, after, step, chance, is_derived in zip(*columns, derived, strict=True)
     ]
-    each_formatted = [one for each in plainly for one in each.changes]
+    each_formatted = [one for each in plainly for one in (*each.changes, *each.derived)]
     formatted_changes = [
         {
             "before": None if one["before"] is None else text.before,
             "after": None if one["after"] is None else text.after,
             "direction": text.direction,
+            **({"together": True} if text.is_together else {}),
         }
         for one, text in zip(changes, each_formatted, strict=True)
     ]
@@ -148,7 +158,10 @@ def _json(value: CellValue) -> Json:
 
 @dataclass(frozen=True)
 class SavedChange:
-    """A change as a table holds it: values as they are said, rounded where the decision allows it; None: missing."""
+    """A change as a table holds it: values as they are said, rounded where the decision allows it; None: missing.
+
+    ``is_together``: it is one change with the one before it; ``derived``: it follows from the others.
+    """
 
     feature: str
     before: str | None
@@ -156,6 +169,8 @@ class SavedChange:
     step: int
     probability: float
     direction: int
+    is_together: bool = False
+    derived: bool = False
 
 
 @dataclass(frozen=True)
@@ -197,12 +212,13 @@ class Outcome:
             other=formatter.label(self.predicted_after),
             other_chance=formatter.percent(then),
             other_chance_before="",
-            changes=tuple(_formatted_change(one, formatter) for one in self.changes),
+            changes=tuple(_formatted_change(one, formatter) for one in self.changes if not one.derived),
             distance="",
             donor=None,
             reason=_renamed(self.reason or "", wording),
             relaxation=None,
             note=self.note,
+            derived=tuple(_formatted_change(one, formatter) for one in self.changes if one.derived),
         )
         return words.put(parts, style, wording)
 
@@ -220,7 +236,16 @@ def _formatted_change(one: SavedChange, formatter: Formatter) -> FormattedChange
         missing if value is None else formatter.wording.measured(one.feature, value)
         for value in (one.before, one.after)
     )
-    return FormattedChange(formatter.name(one.feature), before, after, one.direction, one.step, chance="", share="")
+    return FormattedChange(
+        formatter.name(one.feature),
+        before,
+        after,
+        one.direction,
+        one.step,
+        chance="",
+        share="",
+        is_together=one.is_together,
+    )
 
 
 def has_the_columns(frame: pd.DataFrame) -> bool:
@@ -290,6 +315,8 @@ def _outcome(line: Mapping[str, CellValue]) -> Outcome:
                 int(one["step"]),
                 _share(one["probability"]),
                 _sign(texts["direction"]),
+                texts.get("together") is True,
+                one.get("derived") is True,
             )
             for one, texts in changes
         ),

@@ -15,11 +15,16 @@ from nicecf.views import words
 from nicecf.views.documents.columns import aligned
 
 _ROWS_SHOWN = 10
+# What is said of a change that follows from others, where its probability would stand.
+FOLLOWS = "follows"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One explanation of a batch; ``reason`` and ``note`` in English, None where there is nothing to say."""
+    """One explanation of a batch; ``reason`` and ``note`` in English, None where there is nothing to say.
+
+    ``changes`` in the order of the walk, those that follow from others last, and not among the ``n_changes``.
+    """
 
     label: Label
     found: bool
@@ -30,6 +35,7 @@ class Entry:
     probability_before: float
     probability: float
     changes: tuple[Change, ...]
+    n_changes: int
 
 
 def entries(batch: Batch) -> list[Entry]:
@@ -43,7 +49,8 @@ def entries(batch: Batch) -> list[Entry]:
         batch.predicted_after,
         batch.before.probability.tolist(),
         batch.probability.tolist(),
-        changes_of(batch),
+        (tuple(sorted(changes, key=lambda one: one.derived)) for changes in changes_of(batch)),
+        batch.n_changes.tolist(),
         strict=True,
     )
     return [Entry(*one) for one in values]
@@ -89,8 +96,14 @@ def remarks(batch: Batch) -> list[str]:
 
 
 def change_line(one: Change) -> str:
-    """``age: 39 -> 41``."""
-    return f"{one_line(str(one.feature))}: {shown(one.before)} -> {shown(one.after)}"
+    """``age: 39 -> 41``, or with ``(follows)`` behind it."""
+    follows = f" ({FOLLOWS})" if one.derived else ""
+    return f"{one_line(str(one.feature))}: {shown(one.before)} -> {shown(one.after)}{follows}"
+
+
+def chance_of(one: Change) -> str:
+    """The probability that a change leads to; what follows from others is no step."""
+    return FOLLOWS if one.derived else percent(one.probability)
 
 
 def _line(one: Entry) -> str:
@@ -102,7 +115,5 @@ def _line(one: Entry) -> str:
 
 def _table(one: Entry) -> str:
     head = ("feature", "before", "after", f"P({one.predicted_after})")
-    rows = [
-        (str(each.feature), shown(each.before), shown(each.after), percent(each.probability)) for each in one.changes
-    ]
+    rows = [(str(each.feature), shown(each.before), shown(each.after), chance_of(each)) for each in one.changes]
     return aligned(head, rows)

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from nicecf.results.batch import Batch
+from nicecf.results.counterfactual import Change
 from nicecf.support.formats import percent, shown
 from nicecf.support.types import CellValue
 from nicecf.views import listing, words
@@ -27,14 +28,15 @@ def one_as_html(batch: Batch) -> str:
     parts = [_sentence(one, *words.texts(batch, ask=False))]
     head = ["feature", "before", "after", f"P({inline.text(one.predicted_after)})"]
     rows = [
-        [inline.text(c.feature), inline.text(shown(c.before)), inline.marked(shown(c.after)), percent(c.probability)]
+        [inline.text(c.feature), inline.text(shown(c.before)), _after(c), inline.text(listing.chance_of(c))]
         for c in one.changes
     ]
     if rows:
         parts.append(inline.table(head, rows[:_CHANGES_SHOWN], right=[3]))
     if len(rows) > _CHANGES_SHOWN:
-        more = inline.table(head, rows[_CHANGES_SHOWN:], right=[3])
-        parts.append(inline.folded(f"{_counted(len(rows) - _CHANGES_SHOWN, 'more change')}", more))
+        n_more = sum(not c.derived for c in one.changes[_CHANGES_SHOWN:])
+        title = _counted(n_more, "more change") if n_more else "What follows"
+        parts.append(inline.folded(title, inline.table(head, rows[_CHANGES_SHOWN:], right=[3])))
     if one.note:
         parts.append(inline.paragraph(f"({inline.text(one.note)})"))
     stay = [[inline.text(feature), inline.text(shown(value))] for feature, value in _unchanged(batch)]
@@ -53,7 +55,8 @@ def _sentence(one: Entry, sentence: str) -> str:
         return in_full
     then = inline.chance(one.predicted_after, percent(one.probability))
     now = inline.chance(one.predicted, percent(one.probability_before))
-    brief = f"With {len(one.changes):,} changes together, the model would say {then} instead of {now}."
+    count = "this change" if one.n_changes == 1 else f"{one.n_changes:,} changes together"
+    brief = f"With {count}, the model would say {then} instead of {now}."
     return inline.paragraph(brief) + inline.folded("In one sentence", in_full)
 
 
@@ -89,14 +92,21 @@ def _cells(one: Entry) -> list[str]:
     now = inline.chance(one.predicted, percent(one.probability_before))
     if not one.found:
         return [now, "not found", inline.text(one.reason)]
-    changes = [
-        f"{inline.text(c.feature)}: {inline.text(shown(c.before))} &rarr; {inline.marked(shown(c.after))}"
-        for c in one.changes
-    ]
+    changes = [_change(c) for c in one.changes]
     cell = "<br>".join(changes[:_CHANGES_IN_A_LINE]) or "nothing has to change"
     if len(changes) > _CHANGES_IN_A_LINE:
         cell += inline.folded(f"{len(changes) - _CHANGES_IN_A_LINE:,} more", "<br>".join(changes[_CHANGES_IN_A_LINE:]))
     return [now, inline.chance(one.predicted_after, percent(one.probability)), cell]
+
+
+def _change(one: Change) -> str:
+    line = f"{inline.text(one.feature)}: {inline.text(shown(one.before))} &rarr; {_after(one)}"
+    return f"{line} {inline.quiet(f'({listing.FOLLOWS})')}" if one.derived else line
+
+
+def _after(one: Change) -> str:
+    """The new value, marked where it is one to bring about."""
+    return inline.text(shown(one.after)) if one.derived else inline.marked(shown(one.after))
 
 
 def _counted(count: int, thing: str) -> str:

@@ -6,7 +6,7 @@ which combinations, and which number goes with which other. How a derived column
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +19,8 @@ from nicecf.explain.saving.checks import check_rows, floats, keys, sequence, who
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.kinds.derived import FunctionName
 from nicecf.rules.kinds.groups import AUTO
-from nicecf.rules.moving import ByExpression, ByFunction, Partner, computed_of
-from nicecf.support.types import Floats, Ints
+from nicecf.rules.moving import ByExpression, ByFunction, Partner, computed_of, contradictions
+from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.reduced import Combination, Computed, ReducedSchema
 from nicecf.tables.schema import Schema, differs
 
@@ -103,15 +103,12 @@ def with_functions(
 
 def check_functions(schema: Schema, rows: Floats, positions: Ints) -> None:
     """OptionError unless the functions that were given again compute what whole rows have."""
-    for one in schema.computed if isinstance(schema, ReducedSchema) else ():
-        is_other = (
-            one.contradicts(rows, schema.full) if isinstance(one, ByFunction) else np.zeros(len(rows), dtype=bool)
-        )
+    for j, is_other in _contradicted(schema, rows, by_function=True):
         if is_other.any():
             raise OptionError(
-                f"the function that derives {schema.full.names[one.position]!r} is not the one that the explainer was "
-                f"saved with: it differs for {np.count_nonzero(is_other):,} of {len(rows):,} training rows, such as "
-                f"row {positions[is_other].min()}. Pass the same function, or fit again."
+                f"the function that derives {schema.full.names[j]!r} is not the one that the explainer was saved with: "
+                f"it differs for {np.count_nonzero(is_other):,} of {len(rows):,} training rows, such as row "
+                f"{positions[is_other].min()}. Pass the same function, or fit again."
             )
 
 
@@ -174,14 +171,20 @@ def _check_combinations(combinations: tuple[Combination, ...], read: Reader) -> 
             raise Damaged("the combinations of columns that move together are not those of its rows")
 
 
-def _check_computed(schema: ReducedSchema, training: Floats) -> None:
+def _check_computed(schema: Schema, training: Floats) -> None:
     """Damaged unless what is computed, but for functions, is what training rows have."""
-    for one in schema.computed:
-        if isinstance(one, ByFunction):
-            continue
-        name, n_other = schema.full.names[one.position], int(np.count_nonzero(one.contradicts(training, schema.full)))
-        if n_other:
-            raise Damaged(f"column {name!r} does not follow from others in {n_other:,} of its rows")
+    for j, is_other in _contradicted(schema, training, by_function=False):
+        if is_other.any():
+            n_other = np.count_nonzero(is_other)
+            raise Damaged(f"column {schema.full.names[j]!r} does not follow from others in {n_other:,} of its rows")
+
+
+def _contradicted(schema: Schema, rows: Floats, *, by_function: bool) -> Iterator[tuple[int, Bools]]:
+    """Of columns that are computed by a function, or by anything else, where whole rows have another value."""
+    if isinstance(schema, ReducedSchema):
+        some = tuple(one for one in schema.computed if isinstance(one, ByFunction) == by_function)
+        for j, is_other, _ in contradictions(replace(schema, computed=some), rows):
+            yield j, is_other
 
 
 def _name(at: int) -> str:

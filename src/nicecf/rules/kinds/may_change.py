@@ -12,9 +12,16 @@ from nicecf.rules.kinds.kind import Candidate, Kind, Relaxed
 from nicecf.rules.parameters import Feature, Line, features
 from nicecf.rules.row_rules import Meaning
 from nicecf.support.phrases import Features, Statement
+from nicecf.tables.schema import Schema
 
 if TYPE_CHECKING:
     from nicecf.rules.constraints import Constraints
+
+
+def fixed_text(permitted: Sequence[Feature], schema: Schema) -> list[int]:
+    """The positions of columns that look like free text, and are not permitted to change."""
+    named = {schema.position(feature, "may_change") for feature in permitted}
+    return [j for j, column in enumerate(schema.columns) if column.is_free_text and j not in named]
 
 
 class MayChange(Kind[tuple[Feature, ...]]):
@@ -51,9 +58,7 @@ class MayChange(Kind[tuple[Feature, ...]]):
         return rule
 
     def meaning(self, rule: tuple[Feature, ...], rows: RuledRows) -> Meaning:
-        permitted = {rows.position(feature, self.name) for feature in rule}
-        free_text = [j for j, column in enumerate(rows.trained.columns) if column.is_free_text]
-        return Meaning(fixed=tuple(j for j in free_text if j not in permitted))
+        return Meaning(fixed=tuple(fixed_text(rule, rows.trained)))
 
     def words(self, rules: Constraints, about: Any) -> Statement:
         return Statement("rule.may_change", {"features": Features((about,))})

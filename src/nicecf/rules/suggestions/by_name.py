@@ -6,30 +6,36 @@ from collections.abc import Sequence
 
 from nicecf.rules.parameters import Feature
 from nicecf.rules.suggestions.suggestion import Suggestion, named, suggest, suggest_immutable
-from nicecf.rules.suggestions.table_facts import TableFacts
-from nicecf.rules.suggestions.words import one_way_by, protected_by
+from nicecf.rules.suggestions.table_facts import ColumnFacts, TableFacts
+from nicecf.rules.suggestions.words import is_plainly_protected, one_way_by, protected_by
 
 
 def protected(facts: TableFacts, groups: Sequence[Sequence[Feature]] = ()) -> list[Suggestion]:
-    """Features with a name that is commonly protected, by whole words in English and German: guesses.
+    """Features with a name that is commonly protected, by whole words in English and German.
 
-    Those of one of the ``groups``, such as the columns of a one-hot encoding, stand in one line.
+    Those of one of the ``groups``, such as the columns of a one-hot encoding, stand in one line. A guess if the name,
+    or what the names in the line have in common, says something else as well: ``race_time``.
     """
     group_of = {feature: tuple(group) for group in groups for feature in group}
-    lines: dict[tuple[object, str], list[Feature]] = {}
+    lines: dict[tuple[object, str], list[ColumnFacts]] = {}
     for column in facts.columns:
         word = protected_by(column.words)
         if word is not None:
-            lines.setdefault((group_of.get(column.name, column.name), word), []).append(column.name)
+            lines.setdefault((group_of.get(column.name, column.name), word), []).append(column)
     return [
         suggest_immutable(
             "protected",
-            *features,
-            is_certain=False,
+            *(column.name for column in columns),
+            is_certain=is_plainly_protected(_in_common(columns)),
             seen=f"often protected by law, or not for a person to change: the name says {word}",
         )
-        for (_, word), features in lines.items()
+        for (_, word), columns in lines.items()
     ]
+
+
+def _in_common(columns: Sequence[ColumnFacts]) -> tuple[str, ...]:
+    """The words that all names have."""
+    return tuple(word for word in columns[0].words if all(word in column.words for column in columns))
 
 
 def one_way(facts: TableFacts) -> list[Suggestion]:

@@ -18,5 +18,5 @@ def never_missing(facts: TableFacts) -> list[Suggestion]:
     others = [column.name for column in facts.columns if not column.is_present.all()]
     seen = f"{which} columns are filled in all {facts.n_rows:,} rows: no counterfactual changes them to missing"
     if others:
-        seen += f"; {listed(others)} can become missing"
+        seen += f"; {listed(others)} have empty cells"
     return [Suggestion("never_missing", None, tuple(filled), "", True, seen)]

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from nicecf.rules.suggestions.suggestion import Suggestion, suggest_group
-from nicecf.rules.suggestions.table_facts import ColumnFacts, TableFacts
-from nicecf.support.types import Floats
+from nicecf.rules.suggestions.table_facts import ColumnFacts, TableFacts, spread
+from nicecf.support.types import Floats, Ints
 
 # In fewer rows, columns exclude each other by accident.
 _FEWEST_ROWS = 50
@@ -17,6 +17,9 @@ _FEWEST_ON = 5
 _LEAST_USUAL = 0.8
 # Under independence, so many rows would have two of the columns on: that none has is no accident.
 _LEAST_OVERLAP = 10.0
+# Rows that show of most columns that they exclude no other, and rows that are counted at a time.
+_SCREENED_ROWS = 1000
+_ROWS_AT_A_TIME = 8192
 _SEPARATOR = re.compile(r"[_=.:-]+")
 
 
@@ -30,8 +33,7 @@ def one_hot_groups(facts: TableFacts) -> list[Suggestion]:
     columns = [column for column in facts.columns if column.is_binary]
     if len(columns) < 2 or facts.n_rows < _FEWEST_ROWS:
         return []
-    values = np.column_stack([column.values for column in columns])
-    together = values.T @ values
+    together = _together(columns)
     found: list[Suggestion] = []
     taken: set[int] = set()
     prefixed = _by_prefix(columns)
@@ -57,6 +59,28 @@ def one_hot_groups(facts: TableFacts) -> list[Suggestion]:
         is_certain = len(group) > 2
         found.append(suggest_group("one_hot", [columns[j].name for j in group], is_certain=is_certain, seen=seen))
     return found
+
+
+def _together(columns: list[ColumnFacts]) -> Floats:
+    """How many rows have each two of the columns on; of two that some row has on, perhaps only that there is one."""
+    n_rows = len(columns[0].values)
+    together = _counted(columns, spread(n_rows, _SCREENED_ROWS))
+    excludes = ((together == 0) & ~np.eye(len(columns), dtype=bool)).any(axis=1)
+    exclusive = np.flatnonzero(excludes)
+    if len(exclusive):
+        together[np.ix_(exclusive, exclusive)] = _counted([columns[j] for j in exclusive], np.arange(n_rows))
+    np.fill_diagonal(together, [np.count_nonzero(column.values) for column in columns])
+    return together
+
+
+def _counted(columns: list[ColumnFacts], rows: Ints) -> Floats:
+    together = np.zeros((len(columns), len(columns)))
+    # Some rows at a time: the table is not held twice, and the short floats, which are faster, hold the counts.
+    for at in range(0, len(rows), _ROWS_AT_A_TIME):
+        some = rows[at : at + _ROWS_AT_A_TIME]
+        values = np.column_stack([column.values[some].astype(np.float32) for column in columns])
+        together += values.T @ values
+    return together
 
 
 def _by_prefix(columns: list[ColumnFacts]) -> list[list[int]]:

@@ -21,7 +21,8 @@ def steps(facts: TableFacts) -> list[Suggestion]:
     """Columns of numbers that are all multiples of a step: certain if the step is one that people use.
 
     A step of 1 is for columns of floats, as columns of integers stay whole by themselves. Steps of 0.1, 0.01 and so on
-    only say with how many decimals a column is written, and are left out. A column needs ten values in 50 rows.
+    only say with how many decimals a column is written, and are left out, and so are numbers that are rounded the more
+    the larger they are. A column needs ten values in 50 rows.
     """
     found = []
     for column in facts.columns:
@@ -50,7 +51,11 @@ def _step(column: ColumnFacts) -> float | None:
     ):
         return None
     unit = 10**column.decimals
-    divisor = int(np.gcd.reduce(np.rint(np.abs(column.present) * unit).astype(np.int64)))
+    whole = np.rint(np.abs(column.present) * unit).astype(np.int64)
+    divisor = int(np.gcd.reduce(whole))
+    # Numbers that are written with some digits, whatever their size, have larger steps where they are larger.
+    if (whole[whole >= np.median(whole)] % (10 * divisor) == 0).all():
+        return None
     if divisor > 1:
         return float(divisor / unit)
     return 1.0 if column.decimals == 0 and column.holds_fractions else None

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from nicecf.exceptions import listed
+from nicecf.rules.expressions.nodes import KEYWORDS
 from nicecf.rules.parameters import Feature
 from nicecf.support.formats import harmless
 
 Finding: TypeAlias = Literal[
     "one_hot", "twins", "derived", "relation", "identifier", "free_text", "protected", "step", "one_way",
-    "never_missing",
+    "never_missing", "label",
 ]  # fmt: skip
 # The keys of a rules file. Lists come first: in TOML, what follows the head of a table belongs to that table.
 Section: TypeAlias = Literal["immutable", "increasing", "groups", "relations", "step", "derived"]
@@ -24,8 +25,8 @@ TABLES: tuple[Section, ...] = ("step", "derived")
 
 # Sections in which features are named by text only: as keys of a table, or within an expression.
 _NAMED_BY_TEXT = ("relations", "step", "derived")
-# What an expression calls: a column of that name needs backquotes.
-_FUNCTIONS = ("round",)
+# The item of groups that stands for all certain ones.
+AUTO = '"auto"'
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -34,8 +35,9 @@ class Suggestion:
     """A rule that a training table suggests.
 
     ``toml`` is its entry in the ``section`` of a rules file: an item of a list (``"sex"``), or a line of a table
-    (``amount = 50``). A certain one becomes an active line, a guess is commented out. ``seen`` says in a sentence what
-    it rests on. A finding that needs no rule has no section, and only its sentence.
+    (``amount = 50``). A certain one becomes an active line, a guess is commented out. All certain groups are one line,
+    ``"auto"``, which finds them again at ``fit``. ``seen`` says in a sentence what it rests on. A finding that needs no
+    rule has no section, and only its sentence.
     """
 
     kind: Finding
@@ -65,8 +67,10 @@ def suggest_immutable(kind: Finding, *features: Feature, is_certain: bool, seen:
 
 def suggest_group(kind: Finding, features: Sequence[Feature], *, is_certain: bool, seen: str) -> Suggestion:
     """A suggestion that the values of features belong together."""
+    if is_certain:  # whatever its features are called: the file does not name them
+        return Suggestion(kind, "groups", tuple(features), AUTO, True, seen)
     toml = f"[{', '.join(named(one) for one in features)}]"
-    return suggest(kind, "groups", features, toml, is_certain=is_certain, seen=seen)
+    return suggest(kind, "groups", features, toml, is_certain=False, seen=seen)
 
 
 def named(feature: Feature) -> str:
@@ -89,10 +93,19 @@ def key(feature: Feature) -> str:
 
 
 def quoted(text: str) -> str:
-    """Text as a basic string of TOML, on one line."""
-    # JSON escapes what TOML wants escaped but for DEL. A lone surrogate is in no UTF-8 file: it is shown as unknown.
+    r"""Text as a basic string of TOML, on one line; what nobody sees, or a terminal would obey, is written as its code.
+
+    >>> print(quoted('"rent"\u202e'))
+    "\"rent\"\u202E"
+    """
+    # A lone surrogate is in no UTF-8 file: it is shown as unknown.
     whole = re.sub(r"[\ud800-\udfff]", "\ufffd", text)
-    return json.dumps(whole, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return "".join(one if one.isprintable() else _code(one) for one in json.dumps(whole, ensure_ascii=False))
+
+
+def _code(character: str) -> str:
+    number = ord(character)
+    return f"\\u{number:04X}" if number < 0x10000 else f"\\U{number:08X}"
 
 
 def in_expression(feature: Feature) -> str:
@@ -102,7 +115,7 @@ def in_expression(feature: Feature) -> str:
     income `hours-per-week` `a``b`
     """
     text = str(feature)
-    if text.isidentifier() and not keyword.iskeyword(text) and text not in _FUNCTIONS:
+    if text.isidentifier() and not keyword.iskeyword(text) and text not in KEYWORDS:
         return text
     return "`" + text.replace("`", "``") + "`"
 

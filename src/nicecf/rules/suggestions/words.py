@@ -31,6 +31,14 @@ _THINGS = {
     "item", "loan", "machine", "policy", "product", "property", "vehicle",
     "fahrzeug", "firma", "gebaeude", "geraet", "haus", "konto", "kredit", "maschine", "produkt", "vertrag",
 }  # fmt: skip
+# Words beside a protected one that leave no doubt of what is meant.
+_OF_PEOPLE = {
+    "applicant", "at", "band", "bei", "birth", "borrower", "bracket", "class", "client", "code", "country",
+    "customer", "date", "day", "employee", "female", "group", "home", "in", "insured", "is", "male", "member", "month",
+    "of", "patient", "person", "place", "respondent", "status", "student", "the", "user", "worker", "year", "years",
+    "antragsteller", "bewerber", "datum", "der", "des", "gruppe", "jahr", "jahre", "jahren", "kunde", "kunden",
+    "land", "maennlich", "mitarbeiter", "versicherter", "weiblich",
+}  # fmt: skip
 
 ONE_WAY = (
     "age", "tenure", "seniority", "experience", "months as customer", "months customer", "years customer",
@@ -77,6 +85,16 @@ def protected_by(words: tuple[str, ...]) -> str | None:
     ('native country', None, None)
     """
     return None if _THINGS & set(words) else _first_in(PROTECTED, words)
+
+
+def is_plainly_protected(words: tuple[str, ...]) -> bool:
+    """Whether a name says nothing but what is protected, and of whom.
+
+    >>> [is_plainly_protected(words_of(name)) for name in ("age", "customer-age", "personal_status_sex", "race_time")]
+    [True, True, True, False]
+    """
+    protected = {word for phrase in PROTECTED if set(phrase.split()) <= set(words) for word in phrase.split()}
+    return protected_by(words) is not None and set(words) <= protected | _OF_PEOPLE
 
 
 def one_way_by(words: tuple[str, ...]) -> str | None:

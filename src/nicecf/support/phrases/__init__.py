@@ -22,8 +22,8 @@ from nicecf.support.formats import shown, whole_percent
 _FOLDER = Path(__file__).parent
 # The language whose phrases say which there are, and which fields each of them has.
 REFERENCE = "en"
-# Sections that older files of users do not have: they are in English then.
-_LATER = ("statement", "reason", "note", "rule", "relaxation")
+# Sections that grow with nicecf: a phrase of theirs that an older file of a user does not have is in English then.
+_LATER = ("statement", "reason", "note", "rule", "relaxation", "together", "derived")
 _MOST_LISTED = 8
 
 
@@ -235,13 +235,7 @@ def _checked(phrases: dict[str, str], reference: Mapping[str, str], path: object
                 f"{path} has the phrase {key!r}, which is not known; the phrases are those of phrases/"
                 f"{REFERENCE}.toml.{did_you_mean(key, reference)}"
             )
-    sections = {key.partition(".")[0] for key in phrases}
-    later = {
-        key: phrase
-        for key, phrase in reference.items()
-        if (section := key.partition(".")[0]) in _LATER and section not in sections
-    }
-    phrases = phrases | later
+    phrases = {key: one for key, one in reference.items() if key.partition(".")[0] in _LATER} | phrases
     missing = [key for key in reference if key not in phrases]
     if missing:
         raise OptionError(f"{path} lacks the phrases {listed(missing)}; every phrase of {REFERENCE}.toml is needed.")

@@ -32,7 +32,7 @@ def report_html(batch: Batch, *, title: str | None = None, wording: Wording | No
         chapters.head(title, len(batch), summary),
         chapters.asked(batch, about, rules, formatter),
         not_found(batch, formatter),
-        chapters.what_changes(summary, formatter),
+        chapters.what_changes(batch, summary, formatter),
         chapters.costs(summary, about["options"], formatter),
         every_row(batch, formatter),
         chapters.made_by(about),

@@ -95,8 +95,8 @@ def _target(target: Json, formatter: HtmlFormatter) -> str:
     return formatter.formatter.label(target)
 
 
-def what_changes(summary: Summary, formatter: HtmlFormatter) -> str:
-    """How often each feature changes, and how, for each class."""
+def what_changes(batch: Batch, summary: Summary, formatter: HtmlFormatter) -> str:
+    """How often each feature changes, and how, for each class; not those that follow from others."""
     parts = []
     for _, those in summary.features.groupby(pd.factorize(summary.features["predicted"])[0]):
         found, changed = int(those["rows"].iloc[0]), those[those["changed"] > 0]
@@ -117,6 +117,9 @@ def what_changes(summary: Summary, formatter: HtmlFormatter) -> str:
             parts.append(
                 f'<p class="soft">{never:,} {"feature never changes" if never == 1 else "features never change"}.</p>'
             )
+    derived = ", ".join(formatter.name(batch.schema.names[j]) for j in np.flatnonzero(batch.is_derived))
+    if parts and derived:
+        parts.append(f'<p class="soft">Columns that follow from others are not counted: {derived}.</p>')
     return section("What changes", *parts) if parts else ""
 
 

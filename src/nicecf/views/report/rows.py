@@ -8,6 +8,7 @@ import numpy as np
 
 from nicecf.results.batch import Batch
 from nicecf.views import words
+from nicecf.views.documents.document import NOTHING
 from nicecf.views.documents.html import text
 from nicecf.views.report.formatting import HtmlFormatter, chance, folded, section, table
 from nicecf.views.words.formatting import FormattedChange, FormattedExplanation, formatted
@@ -91,7 +92,7 @@ def _entry(label: str, one: FormattedExplanation, sentence: str, others: str) ->
         # The sentence begins with what matters most; probabilities are those of the walk, in its order.
         walk = sorted(one.changes, key=lambda each: each.step)
         columns = ["feature", "before", "after", f"P({text(one.other)})", "of the distance"]
-        inner.append(table(columns, map(_change, walk), right=[3, 4]))
+        inner.append(table(columns, [*map(_change, walk), *map(_derived, one.derived)], right=[3, 4]))
     if one.note:
         inner.append(f'<p class="soft">({text(one.note)})</p>')
     inner.append(others)
@@ -110,6 +111,11 @@ def _change(each: FormattedChange) -> Sequence[str]:
         text(each.chance),
         text(each.share),
     ]
+
+
+def _derived(each: FormattedChange) -> Sequence[str]:
+    """What follows from the changes: no step of the walk, and no part of the distance."""
+    return [text(each.feature), text(each.before), text(each.after), '<span class="soft">follows</span>', NOTHING]
 
 
 def _others(batch: Batch, formatter: HtmlFormatter) -> list[str]:

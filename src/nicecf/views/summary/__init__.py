@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nicecf.exceptions import plain
+from nicecf.exceptions import listed, plain
 from nicecf.results.batch import Batch
 from nicecf.results.table_distance import TableDistance
 from nicecf.support.types import Bools, CellValue, Floats, Ints, Label, Objects
@@ -28,14 +28,16 @@ class Summary:
     ``groups``, one line per class (and ``group``): ``rows``; ``found``, how many have a counterfactual; ``coverage``,
     their share; of those, ``mean_changes``, ``mean_distance`` and ``median_distance`` (the cost of recourse),
     ``mean_plausibility`` where the explainer has a measure of it; with ``by`` the ``ratio`` of the mean distance to
-    that of the group that is best off in this class. A row that is in the target already costs nothing.
+    that of the group that is best off in this class. A row that is in the target already costs nothing. Columns that
+    move together are one change.
 
     ``features``, one line per class (and ``group``) and feature, the most frequent first: ``rows`` that were found;
     ``changed``, in how many of them the feature changes, and their ``share``. Numbers: ``median_change``, with a sign,
     ``p10_change`` and ``p90_change``, the share ``increased`` of the changes, all of them without changes from or to
     a missing value; ``before`` and ``after`` are medians of the rows in which the feature changes. Categories:
     ``before`` and ``after`` of the most frequent change, which happened ``times`` times. ``distance_share``: the part
-    of the feature in the distance, on average over the rows that change at all.
+    of the feature in the distance, on average over the rows that change at all. Columns that follow from others
+    (``Constraints(derived=...)``) have no line, since nobody changes them: ``note`` names them.
     """
 
     features: pd.DataFrame
@@ -75,10 +77,18 @@ def summary_of(batch: Batch, by: By = None) -> Summary:
         batch.errors[first],
         batch.n_changes[first],
     )
-    note = None
-    if len(first) < len(batch):
-        note = f"Each row counts once: of {len(batch):,} counterfactuals, the first of each row."
-    return summarize(lines, batch.schema, batch.distance, batch.classes, groups, note=note)
+    return summarize(lines, batch.schema, batch.distance, batch.classes, groups, note=_note(batch, len(first)))
+
+
+def _note(batch: Batch, n_rows: int) -> str | None:
+    """What is not counted."""
+    notes = []
+    if n_rows < len(batch):
+        notes.append(f"Each row counts once: of {len(batch):,} counterfactuals, the first of each row.")
+    if batch.is_derived.any():
+        derived = listed([batch.schema.names[j] for j in np.flatnonzero(batch.is_derived)])
+        notes.append(f"Columns that follow from others are not counted: {derived}.")
+    return " ".join(notes) or None
 
 
 def summarize(
@@ -141,7 +151,10 @@ def _to_best(mean: Floats, decided: Ints) -> Floats:
 def _features(
     lines: Lines, schema: Schema, cell: Ints, n_cells: int, distance: TableDistance, total: Floats
 ) -> dict[str, Any]:  # columns of a frame
-    """Columns with an entry for each feature of each cell, the most frequent change of a cell first."""
+    """Columns with an entry for each feature of each cell, the most frequent change of a cell first.
+
+    What follows from others is left out.
+    """
     n_features = len(schema.columns)
     line, feature = np.nonzero(differs(lines.rows, lines.values) & lines.found[:, None])
     moves = pd.DataFrame({"before": lines.rows[line, feature], "after": lines.values[line, feature]})
@@ -151,6 +164,7 @@ def _features(
     numbers = _of_numbers(moves[~is_category], place[~is_category], n_places)
     most = _most_frequent(moves[is_category], place[is_category], n_places)
     order = np.lexsort((np.arange(n_places), -changed, np.arange(n_places) // n_features))
+    order = order[~distance.schema.is_computed[order % n_features]]
     each, of = order // n_features, order % n_features
     found = np.bincount(cell[lines.found], minlength=n_cells)[each]
     sides = {

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from nicecf.results.batch import Batch
 from nicecf.support.options import choose
-from nicecf.views.words.formatting import FormattedExplanation, Formatter, formatted
+from nicecf.views.words.formatting import FormattedChange, FormattedExplanation, Formatter, formatted
 from nicecf.views.words.wording import Wording
 
 Style: TypeAlias = Literal["sentence", "bullets", "analyst", "letter"]
@@ -37,7 +37,9 @@ def _sentence(one: FormattedExplanation, wording: Wording) -> str:
         return wording.say("sentence.not_found", reason=one.reason)
     if not one.changes:
         return wording.say("sentence.unchanged", decision=one.decision, chance=one.chance)
-    changes = wording.listed(_changes("sentence.change", one, wording))
+    changes = wording.listed([_put("sentence.change", each, wording) for each in one.changes])
+    if one.derived:
+        changes = wording.say("derived.sentence", changes=changes, derived=_derived(one, wording))
     return wording.say("sentence.found", changes=changes, **one.outcome)
 
 
@@ -47,16 +49,17 @@ def _bullets(one: FormattedExplanation, wording: Wording) -> str:
         return "\n".join([head, wording.say("bullets.reason", reason=one.reason)])
     if not one.changes:
         return wording.say("bullets.unchanged", decision=one.decision, chance=one.chance)
-    if len(one.changes) == 1:
+    if one.n_changes == 1:
         head = wording.say("bullets.found_one", **one.outcome)
     else:
-        head = wording.say("bullets.found", count=len(one.changes), **one.outcome)
-    return "\n".join([head, *_changes("bullets.change", one, wording)])
+        head = wording.say("bullets.found", count=one.n_changes, **one.outcome)
+    return "\n".join([head, *_lines("bullets.change", one, wording), *_follows("derived.bullets", one, wording)])
 
 
 def _analyst(one: FormattedExplanation, wording: Wording) -> str:
-    lines = [_analyst_head(one, wording)]
-    for number, each in enumerate(one.changes, start=1):
+    lines, number = [_analyst_head(one, wording)], 0
+    for each in one.changes:
+        number += not each.is_together
         line = wording.say(
             "analyst.change",
             number=number,
@@ -69,6 +72,8 @@ def _analyst(one: FormattedExplanation, wording: Wording) -> str:
             share=each.share,
         )
         lines.append(line)
+    for each in one.derived:
+        lines.append(_put("derived.analyst", each, wording))
     if one.note is not None:
         lines.append(wording.say("analyst.note", note=one.note))
     return "\n".join(lines)
@@ -86,7 +91,7 @@ def _analyst_head(one: FormattedExplanation, wording: Wording) -> str:
         "analyst.found",
         **one.outcome,
         other_chance_before=one.other_chance_before,
-        changes=_counted(wording, "analyst.changes", len(one.changes)),
+        changes=_counted(wording, "analyst.changes", one.n_changes),
         steps=_counted(wording, "analyst.steps", max(each.step for each in one.changes)),
         distance=one.distance,
         donor=donor,
@@ -113,23 +118,49 @@ def _letter_obstacle(one: FormattedExplanation, wording: Wording) -> str:
 
 
 def _letter_reasons(one: FormattedExplanation, wording: Wording) -> str:
+    """What the person can act on; what is calculated from it is told, but is no reason of its own."""
     reasons = []
-    for number, each in enumerate(one.changes[:_MOST_REASONS], start=1):
+    causes = [each for each in one.changes if not each.is_together]
+    for number, each in enumerate(causes[:_MOST_REASONS], start=1):
         phrase = {-1: "letter.reason_high", 0: "letter.reason", 1: "letter.reason_low"}[each.direction]
         reasons.append(wording.say(phrase, number=number, feature=each.feature, before=each.before))
-    return "\n".join([wording.phrases["letter.reasons_one" if len(reasons) == 1 else "letter.reasons"], *reasons])
+    head = wording.phrases["letter.reasons_one" if len(reasons) == 1 else "letter.reasons"]
+    now = [wording.say("derived.before", feature=each.feature, before=each.before) for each in one.derived]
+    calculated = [wording.say("derived.letter_reasons", derived=wording.listed(now))] if now else []
+    return "\n".join([head, *reasons, *calculated])
 
 
 def _letter_changes(one: FormattedExplanation, wording: Wording) -> str:
-    if len(one.changes) == 1:
+    if one.n_changes == 1:
         head = wording.say("letter.otherwise_one", other=one.other)
     else:
-        head = wording.say("letter.otherwise", other=one.other, count=len(one.changes))
-    return "\n".join([head, *_changes("letter.change", one, wording)])
+        head = wording.say("letter.otherwise", other=one.other, count=one.n_changes)
+    follows = _follows("derived.letter_changes", one, wording)
+    return "\n".join([head, *_lines("letter.change", one, wording), *follows])
 
 
-def _changes(phrase: str, one: FormattedExplanation, wording: Wording) -> list[str]:
-    return [wording.say(phrase, feature=each.feature, before=each.before, after=each.after) for each in one.changes]
+def _lines(phrase: str, one: FormattedExplanation, wording: Wording) -> list[str]:
+    """A line for each change: as many as are counted."""
+    lines: list[str] = []
+    for each in one.changes:
+        if each.is_together:
+            lines.append(_put("together.change", each, wording, change=lines.pop()))
+        else:
+            lines.append(_put(phrase, each, wording))
+    return lines
+
+
+def _put(phrase: str, each: FormattedChange, wording: Wording, **fields: str) -> str:
+    return wording.say(phrase, feature=each.feature, before=each.before, after=each.after, **fields)
+
+
+def _follows(phrase: str, one: FormattedExplanation, wording: Wording) -> list[str]:
+    """A line about what follows from the changes, if anything does."""
+    return [wording.say(phrase, derived=_derived(one, wording))] if one.derived else []
+
+
+def _derived(one: FormattedExplanation, wording: Wording) -> str:
+    return wording.listed([_put("derived.change", each, wording) for each in one.derived])
 
 
 def _counted(wording: Wording, phrase: str, count: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from string import Formatter as Phrase
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,14 +16,17 @@ from nicecf.results.batch import Batch, picked
 from nicecf.rules.relaxations import Relaxation
 from nicecf.support.formats import one_line, whole_percent
 from nicecf.support.phrases import Statement, Voice, percent_of
-from nicecf.support.types import CellValue, Floats, Ints, Label, is_number
+from nicecf.support.types import Bools, CellValue, Floats, Ints, Label, is_number
 from nicecf.views.words.rounding import FormattedNumber, digits, formatted_numbers
 from nicecf.views.words.wording import Wording
 
 
 @dataclass(frozen=True)
 class FormattedChange:
-    """A change, said; ``direction``: 1 for a number that helps by going up, -1 by going down, else 0."""
+    """A change, said; ``direction``: 1 for a number that helps by going up, -1 by going down, else 0.
+
+    ``is_together``: it is one change with the one before it, such as two columns of one category.
+    """
 
     feature: str
     before: str
@@ -31,11 +35,15 @@ class FormattedChange:
     step: int
     chance: str
     share: str
+    is_together: bool = False
 
 
 @dataclass(frozen=True)
 class FormattedExplanation:
-    """An explanation, said: the parts that the styles put together. ``relaxation``: a rule, and what to do instead."""
+    """An explanation, said: the parts that the styles put together.
+
+    ``derived``: what follows from the changes. ``relaxation``: a rule, and what to do instead.
+    """
 
     is_found: bool
     decision: str
@@ -49,6 +57,12 @@ class FormattedExplanation:
     reason: str
     relaxation: tuple[str, str] | None
     note: str | None
+    derived: tuple[FormattedChange, ...] = ()
+
+    @property
+    def n_changes(self) -> int:
+        """How many changes there are; what changes together is one."""
+        return sum(not each.is_together for each in self.changes)
 
     @property
     def outcome(self) -> dict[str, str]:
@@ -63,7 +77,7 @@ class FormattedExplanation:
 
 def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[FormattedExplanation]:
     """The explanations in parts. ``ask``: whether the model may be asked how far numbers can be rounded."""
-    starts, changes = batch.steps.starts, _formatted_changes(batch, formatter, ask=ask)
+    changes, derived = _formatted_changes(batch, formatter, ask=ask)
     now, then, of_then = (
         whole_percent(each).tolist()
         for each in (
@@ -81,12 +95,13 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
             other=labels[batch.after.decided[i]],
             other_chance=formatter.percent(then[i]),
             other_chance_before=formatter.percent(of_then[i]),
-            changes=tuple(changes[starts[i] : starts[i + 1]]),
+            changes=changes[i],
             distance=formatter.number(f"{batch.distances[i]:.3g}"),
             donor=_formatted_donor(batch, i, formatter),
             reason="" if batch.reasons[i] is None else formatter.statement(batch.reasons[i]),
             relaxation=_formatted_relaxation(batch.relaxations[i], formatter),
             note=formatter.statement(*batch.notes[i]) or None,
+            derived=derived[i],
         )
         for i in range(len(batch))
     ]
@@ -107,8 +122,22 @@ def _formatted_relaxation(relaxation: Relaxation | None, formatter: Formatter) -
     return formatter.statement(relaxation.blocks), formatter.statement(relaxation.instead)
 
 
-def _formatted_changes(batch: Batch, formatter: Formatter, *, ask: bool) -> list[FormattedChange]:
-    """All changes in words, by row and importance."""
+Said: TypeAlias = list[tuple[FormattedChange, ...]]
+
+
+def _formatted_changes(batch: Batch, formatter: Formatter, *, ask: bool) -> tuple[Said, Said]:
+    """The changes of each row in words, what matters most first; and what follows from them."""
+    order = by_importance(batch)
+    each = _each_formatted(batch, formatter, order, ask=ask)
+    starts = batch.steps.starts
+    ends = starts[1:] - np.bincount(batch.steps.row()[batch.is_derived[batch.steps.feature]], minlength=len(batch))
+    spans = [(starts[:-1], ends), (ends, starts[1:])]
+    changes, derived = ([tuple(each[a:b]) for a, b in zip(*span, strict=True)] for span in spans)
+    return changes, derived
+
+
+def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: bool) -> list[FormattedChange]:
+    """All changes in words, in an order in which those that are one stand together."""
     table, steps, line = batch.changes, batch.steps, batch.steps.row()
     numbers, parts = formatted_numbers(batch, ask=ask), _parts(batch)
     distances = batch.distances[line]
@@ -117,6 +146,8 @@ def _formatted_changes(batch: Batch, formatter: Formatter, *, ask: bool) -> list
     feature, before, after, step = (table[name].tolist() for name in ("feature", "before", "after", "step"))
     ups = np.sign(batch.after.values[line, steps.feature] - batch.before.values[line, steps.feature])
     is_ordered = ~batch.schema.is_categorical[steps.feature] & ~np.isnan(ups)
+    # A column of a category that is spread over several is not too high or too low.
+    is_ordered &= ~batch.is_together[steps.feature]
     direction = np.where(is_ordered & (_gains(batch) > 0), ups, 0).astype(int).tolist()
     return [
         FormattedChange(
@@ -126,9 +157,17 @@ def _formatted_changes(batch: Batch, formatter: Formatter, *, ask: bool) -> list
             step=step[at],
             chance=formatter.percent(chance[at]),
             share=formatter.percent(share[at]),
+            is_together=together,
         )
-        for at in by_importance(batch).tolist()
+        for at, together in zip(order.tolist(), _are_together(batch, order), strict=True)
     ]
+
+
+def _are_together(batch: Batch, order: Ints) -> list[bool]:
+    """Whether each change is one with that before it."""
+    line, unit = batch.steps.row()[order], batch.units[batch.steps.feature[order]]
+    is_same = (line[1:] == line[:-1]) & (unit[1:] == unit[:-1]) & (unit[1:] >= 0)
+    return [False, *is_same.tolist()][: len(order)]
 
 
 @dataclass(frozen=True)
@@ -200,7 +239,8 @@ class Formatter:
     def _marks(self) -> list[str]:
         """What joins a sentence: a category that contains it would be taken for part of the sentence."""
         phrases = self.wording.phrases
-        fixed = [part[0] for part in Phrase().parse(phrases["sentence.change"])]
+        joining = ("sentence.change", "derived.sentence", "derived.change")
+        fixed = [part[0] for key in joining for part in Phrase().parse(phrases[key])]
         return [mark for mark in (phrases["list.between"].strip(), phrases["list.last"], *fixed) if mark.strip()]
 
     def statement(self, *statements: Statement) -> str:
@@ -221,17 +261,38 @@ class Formatter:
 
 
 def by_importance(batch: Batch) -> Ints:
-    """The changes, ordered by row and then by what matters most.
+    """The changes, ordered by row and then by what matters most; what follows from others comes last.
 
     That is what a change adds to the probability of the counterfactual's class; changes of one step share what it adds.
-    Equal ones by their part in the distance, then by the order of the columns.
+    Equal ones by their part in the distance, then by the order of the columns. Columns that are one change stand
+    together: first the category that the row has, if each has a column of its own.
     """
-    # Rounded: what differs by an error of rounding is equal.
-    return np.lexsort((batch.steps.feature, -_parts(batch).round(9), -_gains(batch).round(9), batch.steps.row()))
+    feature = batch.steps.feature
+    keys = (
+        feature,
+        *_order_within(batch),
+        # Rounded: what differs by an error of rounding is equal.
+        -_parts(batch).round(9),
+        -_gains(batch).round(9),
+        batch.is_derived[feature],
+        batch.steps.row(),
+    )
+    return np.lexsort(keys)
+
+
+def _order_within(batch: Batch) -> tuple[Bools, Ints] | tuple[()]:
+    """Keys that keep columns together that are one change, and put that first which the row has; the last key first."""
+    if not batch.is_together.any():
+        return ()
+    _, first, place = np.unique(batch.units, return_index=True, return_inverse=True)
+    feature = batch.steps.feature
+    lead = np.where(batch.is_derived[feature], feature, first[place][feature])
+    has = np.array([value is not None and value == 1 for value in batch.changes["before"]], dtype=bool)
+    return ~has, lead
 
 
 def _gains(batch: Batch) -> Floats:
-    """What each change adds to the probability of the counterfactual's class."""
+    """What each change adds to the probability of the counterfactual's class; what follows from others, nothing."""
     steps, line = batch.steps, batch.steps.row()
     decided = batch.after.decided[line]
     reached = steps.reached[np.arange(len(line)), decided]
@@ -239,7 +300,10 @@ def _gains(batch: Batch) -> Floats:
     step = np.cumsum(is_first) - 1
     start = np.flatnonzero(is_first)[step]
     before = np.where(start == steps.starts[line], batch.before.probabilities[line, decided], reached[start - 1])
-    return np.asarray((reached - before) / np.bincount(step)[step])
+    unit = batch.units[steps.feature]
+    changes = np.unique(np.column_stack([step, unit])[unit >= 0], axis=0)
+    n_changes = np.bincount(changes[:, 0], minlength=len(step))[step]
+    return np.where(unit >= 0, (reached - before) / np.maximum(n_changes, 1), 0.0)
 
 
 def _parts(batch: Batch) -> Floats:

@@ -3,11 +3,15 @@
 A text is meant to be taken literally: with its numbers put into the row, the model gives the decision it names, at the
 probability that it names. Most numbers are those of training rows and as short as their column is written. Longer ones
 are rounded, and the model is asked whether the rounded ones will do; where not, they get more digits.
+
+A column that follows from others is what follows from them as they are shown. It is rounded too, as its column is
+written, but never moved: the model must say the same of what follows and of what is shown for it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -19,6 +23,7 @@ from nicecf.results.provenance import Maker
 from nicecf.support.formats import whole_percent
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.cells import nearest_held
+from nicecf.tables.schema import differs
 
 # How many more digits than those of the column are tried, before all of them are shown.
 _MOST_LEVELS = 16
@@ -28,6 +33,8 @@ _MORE_OF_THE_ROW = 6
 _MOST_PLACES, _LARGEST_IN_DIGITS = 20, 1e16
 
 Dtype: TypeAlias = np.dtype[Any]
+# The changed numbers of a row, by feature.
+Shown: TypeAlias = "dict[int, FormattedNumber]"
 _FLOAT64, _OBJECT = np.dtype(np.float64), np.dtype(object)
 
 
@@ -47,15 +54,15 @@ def formatted_numbers(batch: Batch, *, ask: bool = True) -> list[FormattedNumber
     lines: list[int] = batch.steps.row().tolist()
     numbers = _numbers(batch)
     long = {line for line, number in zip(lines, numbers, strict=True) if number is not None and number.is_long}
-    levels = dict.fromkeys(long, _MOST_LEVELS)
+    of_line: dict[int, list[_Number]] = {line: [] for line in long}
+    for line, number in zip(lines, numbers, strict=True):
+        if number is not None and line in long:
+            of_line[line].append(number)
+    shown = {line: {one.feature: one.formatted(_MOST_LEVELS)[0] for one in those} for line, those in of_line.items()}
     if ask and long and batch.provenance.maker is not None:
-        of_line: dict[int, list[_Number]] = {line: [] for line in long}
-        for line, number in zip(lines, numbers, strict=True):
-            if number is not None and line in long:
-                of_line[line].append(number)
-        levels |= _first_that_hold(batch, batch.provenance.maker, of_line)
+        shown |= _first_that_hold(batch, batch.provenance.maker, of_line)
     return [
-        None if number is None else number.formatted(levels.get(line, 0))[0]
+        None if number is None else shown[line][number.feature] if line in long else number.formatted(0)[0]
         for line, number in zip(lines, numbers, strict=True)
     ]
 
@@ -169,13 +176,13 @@ def _numbers(batch: Batch) -> list[_Number | None]:
     return numbers
 
 
-def _first_that_hold(batch: Batch, maker: Maker, of_line: dict[int, list[_Number]]) -> dict[int, int]:
-    """For each line the least level at which the model says the same; lines without one are left out.
+def _first_that_hold(batch: Batch, maker: Maker, of_line: dict[int, list[_Number]]) -> dict[int, Shown]:
+    """The numbers of each line at the least level at which the model says the same; lines without one are left out.
 
     Most hold with the digits of their column, and most of the others with one or two more: these are tried first.
     """
     n_levels = {line: max(number.n_levels for number in numbers) for line, numbers in of_line.items()}
-    found: dict[int, int] = {}
+    found: dict[int, Shown] = {}
     for first, end in ((0, 1), (1, 3), (3, _MOST_LEVELS)):
         entries = [
             (line, level) for line in of_line if line not in found for level in range(first, min(end, n_levels[line]))
@@ -183,22 +190,73 @@ def _first_that_hold(batch: Batch, maker: Maker, of_line: dict[int, list[_Number
         if not entries:
             break
         lines = np.array([line for line, _ in entries], dtype=np.intp)
-        values = batch.after.values[lines]
-        for at, (line, level) in enumerate(entries):
-            for number in of_line[line]:
-                values[at, number.feature] = number.formatted(level)[1]
-        for (line, level), is_same in zip(entries, _say_the_same(batch, maker, lines, values), strict=True):
-            if is_same:
-                found.setdefault(line, level)
+        tried = [(of_line[line], level) for line, level in entries]
+        shown, values, as_shown = _tried(batch, maker, lines, tried)
+        is_same = _change_alike(batch, lines, values) & _say_the_same(batch, maker, lines, values)
+        is_same[is_same] &= _taken_literally(batch, maker, lines[is_same], values[is_same], as_shown[is_same])
+        for at in np.flatnonzero(is_same).tolist():
+            found.setdefault(entries[at][0], shown[at])
     return found
+
+
+def _tried(
+    batch: Batch, maker: Maker, lines: Ints, tried: Sequence[tuple[Sequence[_Number], int]]
+) -> tuple[list[Shown], Floats, Floats]:
+    """Numbers of some lines, each at a level: what is shown, the rows that it makes, and these as they are shown.
+
+    In the rows, what follows from other columns is computed from these as they are shown; the two differ where that
+    has more digits than it is shown with.
+    """
+    shown: list[Shown] = [{} for _ in tried]
+    values = batch.after.values[lines]
+    for at, (numbers, level) in enumerate(tried):
+        for one in numbers:
+            if not batch.is_derived[one.feature]:
+                shown[at][one.feature], values[at, one.feature] = one.formatted(level)
+    values = maker.completed(values) if batch.is_derived.any() else values
+    as_shown = values.copy()
+    for at, (numbers, level) in enumerate(tried):
+        for one in numbers:
+            if batch.is_derived[one.feature]:
+                follows = replace(one, after=float(values[at, one.feature]))
+                shown[at][one.feature], as_shown[at, one.feature] = follows.formatted(level)
+    return shown, values, as_shown
+
+
+def _change_alike(batch: Batch, lines: Ints, values: Floats) -> Bools:
+    """Whether the same columns change in values as in the counterfactuals of some lines, and to the same categories.
+
+    What follows from rounded numbers may stay as it is where it would have changed, or the other way round.
+    """
+    before, after = batch.before.values[lines], batch.after.values[lines]
+    is_other = differs(before, after) != differs(before, values)
+    is_other |= batch.schema.is_categorical & differs(after, values)
+    return np.asarray(~is_other.any(axis=1))
 
 
 def _say_the_same(batch: Batch, maker: Maker, lines: Ints, values: Floats) -> Bools:
     """Whether the model says of values what it says of the counterfactuals of some lines, in whole percent."""
     decided = batch.after.decided[lines]
     is_held, probabilities = maker.holds(batch.rows[lines], values, decided)
-    now, then = picked(probabilities, decided), batch.after.probability[lines]
-    return is_held & (whole_percent(now) == whole_percent(then))
+    return is_held & _are_as_probable(batch, lines, probabilities)
+
+
+def _taken_literally(batch: Batch, maker: Maker, lines: Ints, values: Floats, as_shown: Floats) -> Bools:
+    """The same of rows as they are shown, where they are not the values: what follows from others was rounded."""
+    is_same = np.ones(len(lines), dtype=bool)
+    some = np.flatnonzero(differs(values, as_shown).any(axis=1))
+    if len(some):
+        panel, decided = maker.panel, batch.after.decided[lines[some]]
+        outputs = panel.outputs(batch.schema.decode(as_shown[some]), len(some))
+        is_accepted = panel.accepts(outputs, np.eye(len(panel.classes), dtype=bool)[decided])
+        is_same[some] = is_accepted & _are_as_probable(batch, lines[some], panel.probabilities(outputs))
+    return is_same
+
+
+def _are_as_probable(batch: Batch, lines: Ints, probabilities: Floats) -> Bools:
+    """Whether the decisions on the counterfactuals of some lines are as probable as these were, in whole percent."""
+    now, then = picked(probabilities, batch.after.decided[lines]), batch.after.probability[lines]
+    return np.asarray(whole_percent(now) == whole_percent(then))
 
 
 def _fixed(value: float, places: int, dtype: Dtype = _FLOAT64) -> str:

@@ -64,7 +64,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes, the most important first."""
+    """The changes, the most important first, then what follows from them."""
 
     caption: Caption
     panels: tuple[Panel, ...]
@@ -72,7 +72,7 @@ class Changes:
 
 
 def changes_of(one: Counterfactual, wording: Wording | None = None) -> Changes | Message:
-    """A panel for each change; those beyond the eighth are named in a note."""
+    """A panel for each change, and for what follows from them; those beyond the eighth are named in a note."""
     this = Explanation.of(one, wording, who="changes()")
     title = "What would have to change"
     if this.nothing:
@@ -80,11 +80,14 @@ def changes_of(one: Counterfactual, wording: Wording | None = None) -> Changes |
     title = f"What would make it {this.target} instead of {this.decided}"
     features = this.by_importance()
     steps = [this.step(j) for j in features]
-    rest = steps[_MOST_CHANGES:]
+    rest = [step for step in steps[_MOST_CHANGES:] if not step.is_derived]
+    derived = [step for step in steps[_MOST_CHANGES:] if step.is_derived]
     alt = f"{title}: {listed(steps, 5)}. The decision goes from {this.now} to {this.then}."
     statistics = this.batch.provenance.statistics
     panels = tuple(_panel(this, j, statistics.columns[j]) for j in features[:_MOST_CHANGES])
     notes = [f"… and {counted(len(rest), 'more change', 'more changes')}: {listed(rest, 30)}"] if rest else []
+    if derived:
+        notes.append(f"… and {listed(derived, 10)}")
     if any(isinstance(panel.spread, Numbers) and panel.spread.is_cut for panel in panels):
         notes.append("Where an axis ends in ··· the outermost 1 % of the training values are left out.")
     return Changes(Caption(title, f"{this.now} → {this.then}", tuple(notes), alt), panels, statistics.n_rows)

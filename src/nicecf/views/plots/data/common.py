@@ -39,15 +39,16 @@ class Message:
 
 @dataclass(frozen=True)
 class Step:
-    """One feature that changes."""
+    """One feature that changes; ``is_derived``: because it follows from others."""
 
     feature: str
     before: str
     after: str
+    is_derived: bool = False
 
     def __str__(self) -> str:
-        """``credit_score 626 → 708``."""
-        return f"{self.feature} {self.before} → {self.after}"
+        """``credit_score 626 → 708``, or with ``(follows)`` behind it."""
+        return f"{self.feature} {self.before} → {self.after}{' (follows)' if self.is_derived else ''}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +121,11 @@ class Explanation:
         return float(self.batch.distances[0])
 
     @property
+    def n_changes(self) -> int:
+        """How many changes there are; columns that move together are one, those that follow from others none."""
+        return int(self.batch.n_changes[0])
+
+    @property
     def nothing(self) -> str | None:
         """Why there is nothing to draw, in words; None where something changes."""
         if not self.found:
@@ -128,11 +134,19 @@ class Explanation:
 
     def step(self, j: int) -> Step:
         """The change of a feature."""
-        return Step(self.formatter.feature(j), *self.formatted[j])
+        return Step(self.formatter.feature(j), *self.formatted[j], is_derived=bool(self.batch.is_derived[j]))
 
     def by_importance(self) -> list[int]:
-        """The features that change, what matters most first."""
+        """The features that change, what matters most first, and what follows from others last."""
         return [int(j) for j in self.batch.steps.feature[by_importance(self.batch)]]
+
+    def made_to_change(self) -> list[int]:
+        """The same without those that follow from others."""
+        return [j for j in self.by_importance() if not self.batch.is_derived[j]]
+
+    def derived(self) -> list[Step]:
+        """What follows from the changes."""
+        return [self.step(j) for j in self.by_importance() if self.batch.is_derived[j]]
 
 
 def check_many(cfs: Counterfactuals, *, who: str) -> None:

@@ -61,7 +61,10 @@ class Frequencies:
 
 
 def frequencies_of(cfs: Counterfactuals, wording: Wording | None = None) -> Frequencies | Message:
-    """The shares. Each row counts once: of several counterfactuals, the first."""
+    """The shares. Each row counts once: of several counterfactuals, the first.
+
+    Columns that follow from others are left out: they are not what anyone would change.
+    """
     check_many(cfs, who="frequencies()")
     batch = cfs.batch.take(cfs.batch.first_of_rows)
     formatter = PlotFormatter.of(batch, wording)
@@ -70,7 +73,7 @@ def frequencies_of(cfs: Counterfactuals, wording: Wording | None = None) -> Freq
     if not n_found:
         words = f"No counterfactual was found for {'any of ' if len(batch) > 1 else ''}{counted(len(batch), 'row')}."
         return Message(Caption(title, "", (), f"{title}. {words}"), words)
-    changed = differs(batch.before.values, batch.after.values) & batch.found[:, None]
+    changed = differs(batch.before.values, batch.after.values) & batch.found[:, None] & ~batch.is_derived
     rows, values = (
         np.where(np.isnan(batch.before.values), 0.0, batch.before.values),
         np.where(np.isnan(batch.after.values), 0.0, batch.after.values),
@@ -82,6 +85,7 @@ def frequencies_of(cfs: Counterfactuals, wording: Wording | None = None) -> Freq
     groups = [(int(decided[i]), batch.found & (batch.before.decided == decided[i])) for i in largest]
     totals = changed.sum(axis=0)
     order = np.argsort(-totals, kind="stable")
+    order = order[~batch.is_derived[order]]
     n_changing = int((totals > 0).sum())
     shown = order if len(order) <= _FEW else order[: min(n_changing, _MOST_FEATURES)]
     other = changed & ~up & ~down
@@ -99,7 +103,7 @@ def frequencies_of(cfs: Counterfactuals, wording: Wording | None = None) -> Freq
         "Share of the rows with a counterfactual in which the feature changes, by the model's decision on the row"
     )
     return Frequencies(
-        Caption(title, subtitle, _notes(batch, changed, len(decided) - len(groups)), alt),
+        Caption(title, subtitle, _notes(batch, changed, len(decided) - len(groups), formatter), alt),
         labels,
         tuple(lines),
         _folded(n_changing - len(shown), len(order) - max(n_changing, len(shown))),
@@ -111,13 +115,15 @@ def _shares(formatter: PlotFormatter, up: Bools, down: Bools, other: Bools) -> S
     return Shares(shares[0], shares[1], shares[2], formatter.percent(sum(shares)))
 
 
-def _notes(batch: Batch, changed: Bools, n_classes_left_out: int) -> tuple[str, ...]:
+def _notes(batch: Batch, changed: Bools, n_classes_left_out: int, formatter: PlotFormatter) -> tuple[str, ...]:
+    derived = listed((formatter.feature(j) for j in np.flatnonzero(batch.is_derived).tolist()), 4)
     n_missed = int((~batch.found).sum())
     n_as_they_are = int((batch.found & ~changed.any(axis=1)).sum())
     notes = [
         f"{counted(n_missed, 'row')} without a counterfactual not counted." if n_missed else "",
         f"{counted(n_as_they_are, 'row')} in the target already: nothing changes." if n_as_they_are else "",
         f"{counted(n_classes_left_out, 'further decision')} with fewer rows not shown." if n_classes_left_out else "",
+        f"Columns that follow from others are not counted: {derived}." if derived else "",
     ]
     return tuple(filter(None, notes))
 

@@ -59,11 +59,11 @@ def pareto_of(cfs: Counterfactuals, row: int = 0, wording: Wording | None = None
     every += [(one, True) for one in Explanation.each(outside, wording) if one.found]
     points = [
         Point(
-            len(one.formatted),
+            one.n_changes,
             one.distance,
             float(one.batch.errors[0]),
             chosen,
-            listed(map(one.step, one.by_importance()), 4),
+            listed(map(one.step, one.made_to_change()), 4),
         )
         for one, chosen in every
     ]

@@ -110,10 +110,9 @@ def regions_of(one: Counterfactual, features: Pair | None = None, wording: Wordi
         x, y = _finer_axis(x), _finer_axis(y)
         map_decided, map_probability = _finer(everywhere)
     classes = tuple(map(this.formatter.label, range(len(this.batch.classes))))
-    decisions = [
-        f"{classes[code]} ({this.formatter.percent(share)})"
-        for code, share in zip(decided[len(places) :], probability[len(places) :], strict=True)
-    ]
+    # Of the row itself it is known: where it contradicts itself, the model was asked about what would follow.
+    others = zip(decided[len(places) + 1 :], probability[len(places) + 1 :], strict=True)
+    decisions = [this.now, *(f"{classes[code]} ({this.formatter.percent(share)})" for code, share in others)]
     marks = tuple(
         Mark(kind, _place(x, x_codes, values[across]), _place(y, y_codes, values[up]), *_words(this, kind, at, says))
         for (kind, values), at, says in zip(shown, _formatted(this, points, across, up), decisions, strict=True)
@@ -166,8 +165,8 @@ def _donor(batch: Batch, maker: Maker) -> Floats | None:
 
 def _named(this: Explanation, features: Pair) -> tuple[int, int]:
     """The two features asked for, numbers first; raises OptionError if they cannot be a map."""
-    schema = this.batch.schema
-    numbers = [column.name for column in schema.columns if not column.is_categorical]
+    schema, is_derived = this.batch.schema, this.batch.is_derived
+    numbers = [schema.names[j] for j in np.flatnonzero(~schema.is_categorical & ~is_derived)]
     how = f"Choose two features, at least one of them a number: {quoted(numbers)}."
     if isinstance(features, (str, bytes)) or not hasattr(features, "__len__") or len(features) != 2:
         raise OptionError(f"features={features!r} is not a pair. {how}")
@@ -176,19 +175,26 @@ def _named(this: Explanation, features: Pair) -> tuple[int, int]:
         raise OptionError(f"features={features!r} names one feature twice. {how}")
     if schema.is_categorical[[first, second]].all():
         raise OptionError(f"features={features!r} are both categorical. {how}")
+    for j in (first, second):
+        if is_derived[j]:
+            raise OptionError(f"{schema.names[j]!r} follows from other columns, so it does not vary by itself. {how}")
     return (second, first) if schema.is_categorical[first] else (first, second)
 
 
 def _pair(this: Explanation, donor: Floats | None) -> tuple[int, int]:
-    """The two most important numbers that change; else those next in distance to the donor; else a category."""
-    is_categorical = this.batch.schema.is_categorical
-    changed = this.by_importance() if this.formatted else []
+    """The two most important numbers that change; else those next in distance to the donor; else a category.
+
+    Columns that move with others come last: one of them alone makes rows that cannot be.
+    """
+    is_categorical, is_together = this.batch.schema.is_categorical, this.batch.is_together
+    changed = [j for j in this.made_to_change() if not is_together[j]] if this.formatted else []
     parts = np.zeros(len(is_categorical))
     if donor is not None:
         parts = this.batch.distance.features(this.row[None], donor[None])[0]
     # What never varies in training, or was never seen, makes a poor axis.
     is_flat = [len(statistics.counts) < 2 for statistics in this.batch.provenance.statistics.columns]
-    rest = sorted(set(range(len(parts))) - set(changed), key=lambda j: (is_flat[j], -round(float(parts[j]), 9), j))
+    others = set(np.flatnonzero(~this.batch.is_derived).tolist()) - set(changed)
+    rest = sorted(others, key=lambda j: (is_together[j], is_flat[j], -round(float(parts[j]), 9), j))
     order = [*changed, *rest]
     numbers = [j for j in order if not is_categorical[j]]
     if not numbers or len(order) < 2:
@@ -270,11 +276,14 @@ def _words(this: Explanation, kind: Kind, at: dict[str, str], says: str) -> tupl
 
 
 def _subtitle(this: Explanation) -> str:
-    return "All other features as in the row" if len(this.row) > 2 else ""
+    if len(this.row) <= 2:
+        return ""
+    derived = listed(map(this.formatter.feature, np.flatnonzero(this.batch.is_derived).tolist()), 4)
+    return f"All other features as in the row{f'; what follows is computed: {derived}' if derived else ''}"
 
 
 def _notes(this: Explanation, across: int, up: int) -> tuple[str, ...]:
-    others = [j for j in this.by_importance() if j not in (across, up)] if this.formatted else []
+    others = [j for j in this.made_to_change() if j not in (across, up)] if this.formatted else []
     also = listed(map(this.step, others), 4)
     notes = (
         [f"The counterfactual also changes {also}; the regions are those of the row's own values."] if others else []

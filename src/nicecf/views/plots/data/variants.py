@@ -21,7 +21,7 @@ NOTHING = "-"
 
 @dataclass(frozen=True)
 class Cell:
-    """A value, and whether it is another than in the row."""
+    """A value, and whether it is another than in the row because it was changed."""
 
     text: str
     is_changed: bool = False
@@ -81,7 +81,7 @@ def variants_of(by_name: Mapping[str, Counterfactual], wording: Wording | None =
     title = "What would have to be different"
     subtitle = f"The model says {first.now}. ▸ marks a change"
     alt = f"{title}? The model says {first.now}. " + " ".join(
-        f"{name}: {one.nothing or f'{one.then} by {listed(map(one.step, one.by_importance()), 3)}.'}"
+        f"{name}: {one.nothing or f'{one.then} by {listed(map(one.step, one.made_to_change()), 3)}.'}"
         for name, one in zip(names, ones, strict=True)
     )
     return Variants(Caption(title, subtitle, notes, alt), ("row", *names), lines, tuple(folded), _foot(first, ones))
@@ -103,9 +103,11 @@ def _check_same_row(names: list[str], ones: list[Explanation]) -> None:
 def _cell(one: Explanation, j: int) -> Cell:
     if not one.found:
         return Cell(NOTHING)
-    return (
-        Cell(one.formatted[j][1], is_changed=True) if j in one.formatted else Cell(one.formatter.value(j, one.row[j]))
-    )
+    if j not in one.formatted:
+        return Cell(one.formatter.value(j, one.row[j]))
+    if one.batch.is_derived[j]:
+        return Cell(f"{one.formatted[j][1]} (follows)")
+    return Cell(one.formatted[j][1], is_changed=True)
 
 
 def _foot(first: Explanation, ones: list[Explanation]) -> tuple[Line, ...]:
@@ -114,6 +116,6 @@ def _foot(first: Explanation, ones: list[Explanation]) -> tuple[Line, ...]:
 
     return (
         line("decision", first.now, [one.then if one.found else "not found" for one in ones]),
-        line("changes", "", [str(len(one.formatted)) if one.found else NOTHING for one in ones]),
+        line("changes", "", [str(one.n_changes) if one.found else NOTHING for one in ones]),
         line("distance", "", [f"{one.distance:.3f}" if one.found else NOTHING for one in ones]),
     )

@@ -69,7 +69,7 @@ def walk_of(one: Counterfactual, wording: Wording | None = None) -> Walk | Messa
     stops = [_stop(this, 0, (), reached[0], this.decided, is_there=False)]
     for i, number in enumerate(numbers, start=1):
         here = steps.feature[steps.step == number]
-        changes = tuple(this.step(j) for j in this.by_importance() if j in here)
+        changes = tuple(this.step(j) for j in this.made_to_change() if j in here)
         is_new = decided[i] != decided[i - 1]
         decision = this.formatter.label(decided[i]) if is_new else None
         stops.append(_stop(this, i, changes, reached[i], decision, is_there=decided[i] == int(target)))
@@ -79,13 +79,14 @@ def walk_of(one: Counterfactual, wording: Wording | None = None) -> Walk | Messa
     threshold = _threshold(batch)
     alt = (
         f"{title}: the probability goes from {stops[0].chance} to {stops[-1].chance} in "
-        f"{counted(len(stops) - 1, 'step')}: {listed(map(this.step, this.by_importance()), 5)}."
+        f"{counted(len(stops) - 1, 'step')}: {listed(map(this.step, this.made_to_change()), 5)}."
     )
+    follows = [f"At the end: {listed(this.derived(), 5)}"] if this.derived() else []
     return Walk(
         Caption(
             title,
             f"Probability of {this.target} after each step: {this.now} becomes {this.then}",
-            (),
+            tuple(follows),
             alt,
         ),
         this.target,

@@ -54,12 +54,13 @@ def _names(panel: Panel) -> list[str]:
 
 
 def _values(panel: Panel) -> list[str]:
-    """``626 → 708`` in one line, or in two where that is too long."""
+    """``626 → 708`` in one line, or in two where that is too long; and whether it follows from the other changes."""
     before, after = panel.step.before, panel.step.after
+    follows = ["(follows)"] if panel.step.is_derived else []
     if ruler.width(f"{before} → {after}") <= _NAMES:
-        return [f"{before} → {after}"]
+        return [f"{before} → {after}", *follows]
     before, after = ruler.cut_apart([before, after], [_NAMES, _NAMES - ruler.width("→ ")])
-    return [before, f"→ {after}"]
+    return [before, f"→ {after}", *follows]
 
 
 def _height(panel: Panel) -> float:

@@ -1,0 +1,50 @@
+"""What the training table shows without a doubt, and no rule says: a fit warns of it, once."""
+
+from __future__ import annotations
+
+import tomllib
+import warnings
+from collections.abc import Sequence
+
+from nicecf.exceptions import RulesWarning, listed
+from nicecf.rules.constraints import Constraints
+from nicecf.rules.kinds.groups import AUTO, own_groups
+from nicecf.rules.parameters import Feature
+from nicecf.rules.suggestions import Suggestion, TableFacts, certain_findings
+from nicecf.support.types import Floats
+from nicecf.tables.schema import Schema
+
+# More findings are not named one by one.
+_MOST_NAMED = 3
+
+
+def warn_of_uncovered(schema: Schema, values: Floats, constraints: Constraints | None) -> None:
+    """Warn, in one message with the line to add, of columns that follow from others without a rule that says so."""
+    rules = constraints or Constraints()
+    found = [one for one in certain_findings(TableFacts.of_rows(schema, values)) if not _is_covered(one, rules)]
+    if not found:
+        return
+    named = [f"{listed(one.features)} ({one.seen})" for one in found[:_MOST_NAMED]]
+    more = f"; and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    warnings.warn(
+        f"no rule says what follows from what in this table, so that counterfactuals may contradict themselves: "
+        f"{'; '.join(named)}{more}. Pass NICE(..., constraints={_rules_for(found)}), with all that "
+        "nicecf.suggest_rules(X) suggests, or silence this RulesWarning.",
+        RulesWarning,
+        stacklevel=4,
+    )
+
+
+def _is_covered(found: Suggestion, rules: Constraints) -> bool:
+    if set(found.features) <= set(rules.immutable):
+        return True
+    if found.kind == "derived":
+        return found.features[0] in rules.derived
+    left = set(found.features) - set(rules.derived)
+    return AUTO in rules.groups or len(left) < 2 or any(left <= set(group) for group in own_groups(rules.groups))
+
+
+def _rules_for(found: Sequence[Suggestion]) -> Constraints:
+    lines = [tomllib.loads(one.toml) for one in found if one.kind == "derived"]
+    derived: dict[Feature, str] = {feature: how for line in lines for feature, how in line.items()}
+    return Constraints(derived=derived, groups=AUTO if any(one.kind != "derived" for one in found) else ())

@@ -1,0 +1,366 @@
+"""Rows that could exist: derived columns, relations, one-hot groups, twins, free text; in every search and baseline."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nicecf import NICE, Constraints, baselines
+from nicecf.exceptions import OptionError
+
+N = 400
+RATIO = "round(debt * 12 / income, 2)"
+DUMMIES = ["for_car", "for_shop", "for_tv"]
+NUMBER_OF = {"school": 1, "college": 2, "university": 3}
+ALL = Constraints(derived={"ratio": RATIO}, relations=["late <= months"], groups="auto")
+
+
+def loans(n=N, seed=0):
+    """A table in which much follows from the rest; whole numbers, so that an expression is exact."""
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "income": random.integers(20, 120, n) * 500.0,
+            "debt": random.integers(1, 60, n) * 50.0,
+            "months": random.integers(0, 60, n),
+            "education": random.choice(list(NUMBER_OF), n),
+        }
+    )
+    X["late"] = np.minimum(random.integers(0, 24, n), X["months"])
+    X["education_number"] = X["education"].map(NUMBER_OF)
+    X["ratio"] = (X["debt"] * 12 / X["income"]).round(2)
+    purpose = pd.Series(random.choice(["car", "shop", "tv"], n))
+    return pd.concat([X, pd.get_dummies(purpose, prefix="for").astype(int)], axis=1)
+
+
+def model(X):
+    """Wants all that can contradict itself: a low ratio, few months late, and education or a shop."""
+    X = X.astype({name: float for name in X.columns if name != "education"})
+    odds = 2.0 - 5 * X["ratio"] - 0.15 * X["late"] + X["education_number"] + 1.5 * X["for_shop"] - 0.01 * X["months"]
+    chance = 1 / (1 + np.exp(-odds + 1))
+    return np.column_stack([1 - chance, chance])
+
+
+X = loans()
+Y = model(X).argmax(axis=1)
+ROWS = loans(60, seed=1)
+
+
+def check_possible(cfs, rows=ROWS):
+    found = cfs[cfs.found].to_frame()
+    numbers = found.astype({name: float for name in found.columns if name != "education"})
+    assert len(found)
+    np.testing.assert_allclose(numbers["ratio"], (numbers["debt"] * 12 / numbers["income"]).round(2))
+    assert (numbers["late"] <= numbers["months"]).all()
+    assert (numbers[DUMMIES].sum(axis=1) == 1).all()
+    assert (found["education"].map(NUMBER_OF) == numbers["education_number"]).all()
+
+
+def explained(rows=ROWS, constraints=ALL, **options):
+    return NICE(model, classes=[0, 1], constraints=constraints, **options).fit(X, Y).explain(rows, progress=False)
+
+
+def test_without_rules_rows_contradict_themselves():
+    with pytest.raises(AssertionError):
+        check_possible(explained(constraints=None, search="greedy"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"search": "greedy"},
+        {"search": "greedy", "optimize": "none"},
+        {"search": "greedy", "optimize": "proximity"},
+        {},
+        {"optimize": "proximity", "mix_donors": False},
+        {"optimize": "plausibility"},
+        {"share_donor": False},
+        {"min_count": 2, "scale": "std"},
+        {"min_probability": 0.6},
+    ],
+    ids=str,
+)
+def test_every_search_keeps_what_follows(options):
+    cfs = explained(**options)
+    check_possible(cfs)
+    assert cfs.found.mean() > 0.9
+
+
+@pytest.mark.parametrize("name", ["WIT", "CBR", "SEDC", "GeCo", "DiCE", "CFproto"])
+def test_every_baseline_keeps_what_follows(name):
+    method = getattr(baselines, name)
+    if name == "DiCE":
+        pytest.importorskip("dice_ml")
+    short = {"CFproto": {"max_iterations": 50, "c_steps": 1}}.get(name, {})
+    found = method(model, classes=[0, 1], constraints=ALL, **short).fit(X, Y).explain(ROWS[:15], progress=False)
+    check_possible(found)
+
+
+def test_a_derived_column_is_listed_but_not_counted():
+    cfs = explained()
+    changes, metrics = cfs.changes(), cfs.metrics()
+    derived = changes[changes["derived"]]
+    assert set(derived["feature"]) == {"ratio"}
+    assert derived["donor"].isna().all()
+    own = changes[~changes["derived"]]
+    # Columns that move together are one change, whichever of them differ.
+    unit = own["feature"].replace(dict.fromkeys(DUMMIES, "purpose") | {"education_number": "education"})
+    counted = own.assign(unit=unit).groupby("row")["unit"].nunique()
+    assert counted.to_dict() == metrics["sparsity"][counted.index].to_dict()
+    # It changes exactly where what it follows from does, and in the last step.
+    last = own.groupby("row")["step"].max()
+    assert (derived["step"].to_numpy() == last[derived["row"]].to_numpy()).all()
+    assert [one.derived for one in cfs[int(derived["row"].iloc[0])].changes].count(True) == 1
+
+
+def test_what_moves_together_is_one_change_at_distance_one():
+    rows = ROWS[:1].assign(for_car=0, for_shop=0, for_tv=1)
+    only = Constraints(groups="auto", immutable=["income", "debt", "ratio", "late", "months", "education"])
+    cfs = (
+        NICE(model, classes=[0, 1], constraints=only, justified=False)
+        .fit(X)
+        .explain(
+            rows.assign(education="college", education_number=2, late=0, months=0, debt=50, income=400.0, ratio=0.7)
+        )
+    )
+    assert cfs.found.all()
+    assert set(cfs.changes()["feature"]) == {"for_shop", "for_tv"}
+    assert cfs.metrics()[["sparsity", "proximity"]].to_numpy().tolist() == [[1, 1.0]]
+    assert "derived" not in cfs.changes()
+
+
+def test_first_dummies_may_be_dropped():
+    dropped = X.drop(columns="for_car")
+    full = lambda table: model(table.assign(for_car=0))
+    rules = Constraints(groups="auto", derived={"ratio": RATIO})
+    nice = NICE(full, classes=[0, 1], constraints=rules).fit(dropped, Y)
+    assert [column.name for column in nice._fitted.schema.columns if " + " in str(column.name)] == [
+        "education + education_number"
+    ]  # two columns that exclude each other are a guess
+    three = dropped.assign(for_bike=np.where(X["for_car"] & (np.arange(N) % 2 == 0), 1, 0))
+    nice = NICE(lambda t: full(t.drop(columns="for_bike")), classes=[0, 1], constraints=rules).fit(three, Y)
+    others = [name for name in three if not name.startswith("for_") and name != "ratio"]
+    cfs = nice.explain(three, constraints=Constraints(immutable=others))
+    cfs = cfs[cfs.found]
+    assert (cfs.to_frame()[["for_shop", "for_tv", "for_bike"]].sum(axis=1) <= 1).all()
+    assert {1, 2} == set(cfs.changes().groupby("row").size())  # from none of them, and from one to another
+    assert (cfs.metrics()[["sparsity", "proximity"]].dropna() == 1).all(axis=None)
+
+
+def test_rules_of_a_derived_column_are_checked_after_it_is_computed():
+    bounded = ALL & Constraints(ranges={"ratio": (0.1, 0.3)})
+    cfs = explained(constraints=bounded)
+    check_possible(cfs)
+    moved = cfs.changes().query("feature == 'ratio'")["after"].astype(float)
+    assert moved.between(0.1, 0.3).all()
+    assert not explained().changes().query("feature == 'ratio'")["after"].astype(float).between(0.1, 0.3).all()
+    fixed = explained(constraints=ALL & Constraints(immutable=["ratio"]))
+    assert "ratio" not in set(fixed.changes()["feature"])
+    check_possible(fixed)
+    falling = explained(constraints=ALL & Constraints(increasing=["ratio"])).changes().query("feature == 'ratio'")
+    assert (falling["after"].astype(float) > falling["before"].astype(float)).all()
+
+
+def test_a_rule_for_one_dummy_holds_for_what_moves_with_it():
+    kept = explained(constraints=ALL & Constraints(immutable=["for_shop"]))
+    assert "for_shop" not in set(kept.changes()["feature"])
+    check_possible(kept)
+    rising = explained(constraints=ALL & Constraints(increasing=["education_number"])).changes()
+    rising = rising.query("feature == 'education_number'")
+    assert (rising["after"].astype(int) > rising["before"].astype(int)).all()
+
+
+def test_rows_that_contradict_themselves_say_so_and_the_batch_goes_on():
+    rows = ROWS[model(ROWS).argmax(axis=1) == 0][:4].reset_index(drop=True)
+    rows.loc[0, "ratio"] += 0.5
+    rows.loc[1, "late"] = rows.loc[1, "months"] + 1
+    cfs = explained(rows)
+    assert cfs.found.tolist() == [False, False, True, True]
+    assert list(cfs.reason_kinds[:2]) == ["contradicts_derived", "breaks_relation"]
+    right = round(float(rows["debt"][0] * 12 / rows["income"][0]), 2)
+    assert f"'ratio' is {rows['ratio'][0]:g}" in cfs.reasons[0]
+    assert f"{right:g} follows" in cfs.reasons[0]
+    assert "late <= months" in cfs.reasons[1]
+
+
+def test_a_row_within_the_rounding_is_scored_as_it_was_handed_in():
+    rows = ROWS[:20].assign(ratio=lambda table: table["debt"] * 12 / table["income"])
+    assert (rows["ratio"] != rows["ratio"].round(2)).any()
+    cfs = explained(rows)
+    np.testing.assert_allclose(cfs.batch.before.probabilities, model(rows))
+    assert cfs.found.all()
+
+
+def test_relations_can_be_those_of_a_call_or_of_a_row():
+    nice = NICE(model, classes=[0, 1], constraints=Constraints(derived={"ratio": RATIO})).fit(X, Y)
+    rule = Constraints(relations=["late <= months", 'education == "school" implies for_tv == 0'])
+
+    def breaks(cfs):
+        found = cfs[cfs.found].to_frame()
+        return int(
+            ((found["late"] > found["months"]) | (found["education"].eq("school") & (found["for_tv"] == 1))).sum()
+        )
+
+    fine = ROWS[~(ROWS["education"].eq("school") & ROWS["for_tv"].eq(1))].reset_index(drop=True)
+    free = nice.explain(fine)
+    assert breaks(free)
+    assert not breaks(nice.explain(fine, constraints=rule))
+    half = nice.explain(fine, constraints=[rule if line % 2 else None for line in range(len(fine))])
+    np.testing.assert_array_equal(half[::2].to_frame(), free[::2].to_frame())
+    assert not breaks(half[1::2])
+
+
+def test_a_relation_that_blocks_is_named_and_can_be_relaxed():
+    nice = NICE(lambda t: np.column_stack([t["a"] <= 1, t["a"] > 1]).astype(float), classes=[0, 1], justified=False)
+    table = pd.DataFrame({"a": np.arange(60) % 3, "b": np.arange(60) % 2})
+    cfs = nice.fit(table).explain(table[:1], constraints=Constraints(relations=["a <= b"]))
+    assert not cfs.found.any()
+    assert "Blocked by: a <= b" in cfs.reasons[0]
+    assert cfs.relaxations[0].constraints.relations == ()
+    assert nice.explain(table[:1], constraints=cfs.relaxations[0].constraints).found.all()
+
+
+def test_batches_are_their_rows():
+    together = explained()
+    alone = [explained(ROWS[line : line + 1]).to_frame() for line in range(4)]
+    pd.testing.assert_frame_equal(pd.concat(alone), together[:4].to_frame())
+
+
+def test_a_function_of_the_table_derives_too():
+    def ratio(table):
+        return (table["debt"] * 12 / table["income"]).round(2)
+
+    def education(table):
+        return table["education_number"].map({number: name for name, number in NUMBER_OF.items()})
+
+    rules = Constraints(derived={"ratio": ratio, "education": education}, relations=["late <= months"])
+    cfs = explained(constraints=rules)
+    found = cfs.to_frame()
+    assert (found["education"].map(NUMBER_OF) == found["education_number"]).all()
+    assert repr(rules).count("function") == 2
+    by_text = explained(constraints=Constraints(derived={"ratio": RATIO}, relations=["late <= months"]))
+    both = (by_text.metrics()["sparsity"] - cfs.metrics()["sparsity"]).to_numpy()
+    assert both.mean() >= 0  # education, in the first, goes with its number and is no change
+
+
+def test_derived_columns_may_follow_from_derived_ones():
+    table = X.assign(yearly=X["debt"] * 12)
+    rules = Constraints(derived={"ratio": "round(yearly / income, 2)", "yearly": "debt * 12"})
+    ask = lambda t: model(t.drop(columns="yearly"))
+    cfs = NICE(ask, classes=[0, 1], constraints=rules).fit(table, Y).explain(table[:30])
+    found = cfs.to_frame()
+    np.testing.assert_allclose(found["yearly"], found["debt"] * 12)
+    np.testing.assert_allclose(found["ratio"], (found["yearly"] / found["income"]).round(2))
+
+
+def test_a_division_by_zero_is_no_counterfactual():
+    table = pd.DataFrame({"a": np.arange(120) % 4 + 1.0, "b": np.arange(120) % 3 + 1.0})
+    table["share"] = table["a"] / (table["a"] + table["b"] - 3)
+    table = table[np.isfinite(table["share"])].reset_index(drop=True)
+    rules = Constraints(derived={"share": "a / (a + b - 3)"})
+    nice = NICE(lambda t: np.column_stack([t["a"] <= 2, t["a"] > 2]).astype(float), classes=[0, 1], constraints=rules)
+    found = nice.fit(table, (table["a"] > 2).astype(int)).explain(table).to_frame()
+    assert np.isfinite(found["share"]).all()
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"derived": {"ratio": "debt * 12 /"}}, "derived has 'debt \\* 12 /' for 'ratio'"),
+        ({"derived": {"ratio": 3}}, "pass an expression"),
+        ({"relations": "late <= months"}, "not a list of relations"),
+        ({"relations": ["late <= (months"]}, "relations has 'late <= \\(months'"),
+        ({"relations": [1]}, "a relation is a text"),
+        ({"derived": {"ratio": RATIO}, "groups": [["ratio", "late"]]}, "cannot be in a group"),
+        ({"may_become_missing": "no"}, "must be True or False"),
+        ({"may_change": ["a"], "immutable": ["a"]}, "immutable"),
+    ],
+    ids=str,
+)
+def test_rules_that_make_no_sense(rules, message):
+    with pytest.raises(OptionError, match=message):
+        Constraints(**rules)
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"derived": {"ratio": "debt * 12 / incom"}}, "'incom', which is not a column"),
+        ({"derived": {"rate": "debt"}}, "derived names 'rate'"),
+        ({"derived": {"ratio": "ratio + debt"}}, "names itself"),
+        ({"derived": {"ratio": "debt / income", "debt": "ratio * income"}}, "circular: 'ratio', 'debt'"),
+        ({"derived": {"ratio": "debt * 12 / income"}}, r"in \d+ of 400 training rows .* needs round"),
+        ({"derived": {"ratio": "debt / (months - months)"}}, "400 of 400 training rows .*no value"),
+        ({"derived": {"education": "late"}}, "categorical"),
+        ({"derived": {"ratio": "education * 2"}}, "'education' is used as a number"),
+        ({"derived": {"ratio": lambda table: table["nothing"]}}, "raised KeyError"),
+        ({"derived": {"ratio": lambda table: [1.0]}}, r"returned shape \(1,\)"),
+        ({"derived": {"ratio": lambda table: table["debt"] * np.nan}}, "no value"),
+        ({"derived": {"ratio": lambda table: table["education"]}}, "returned no numbers"),
+        ({"derived": {"ratio": {"function": "ratio"}}}, "Pass it again"),
+        ({"relations": ["late <= month"]}, "'month', which is not a column"),
+        ({"relations": ["education <= months"]}, "does not fit its columns"),
+        ({"relations": ['late == "a"']}, "does not fit its columns"),
+    ],
+)
+def test_rules_that_do_not_fit_the_table_are_one_error_at_fit(rules, message):
+    with pytest.raises(OptionError, match=message):
+        NICE(model, classes=[0, 1], constraints=Constraints(**rules)).fit(X, Y)
+
+
+def test_what_the_columns_are_is_not_said_for_one_call():
+    nice = NICE(model, classes=[0, 1]).fit(X, Y)
+    for rules in (Constraints(derived={"ratio": RATIO}), Constraints(groups="auto")):
+        with pytest.raises(OptionError, match="cannot be set for one call"):
+            nice.explain(ROWS[:1], constraints=rules)
+
+
+def test_a_baseline_refuses_rules_that_it_cannot_keep():
+    with pytest.raises(OptionError, match="WIT keeps no 'immutable'"):
+        baselines.WIT(model, classes=[0, 1], constraints=Constraints(immutable=["late"])).fit(X, Y)
+
+
+def test_the_model_is_asked_once_a_round():
+    cfs = NICE(model, classes=[0, 1], search="greedy", constraints=ALL).fit(X, Y).explain(ROWS)
+    assert cfs.model_calls <= cfs.metrics()["rounds"].max() + 2
+
+
+NOTES = X[["income", "late"]].assign(note=[f"Mr {line}, call 555-{line:04}" for line in range(N)])
+
+
+def by_note(table):
+    is_even = table["note"].str[-1].isin(list("02468")) & (table["late"] < 10)
+    return np.column_stack([~is_even, is_even]).astype(float)
+
+
+def test_free_text_of_others_is_handed_to_nobody():
+    rows = NOTES[(NOTES["late"] >= 10).to_numpy()][:20]
+    nice = NICE(by_note, classes=[0, 1]).fit(NOTES, by_note(NOTES).argmax(axis=1))
+    cfs = nice.explain(rows)
+    assert "note" not in set(cfs.changes()["feature"])
+    assert cfs.found.any()
+    assert not cfs.found.all()
+    assert all("'note' looks like free text" in one for one in cfs.notes)
+    assert "'note' looks like free text" in next(reason for reason in cfs.reasons if reason)
+    named = nice.explain(rows, constraints=Constraints(may_change=["note"]))
+    assert named.found.all()
+    assert "note" in set(named.changes()["feature"])
+    assert not any(named.notes)
+    silent = nice.explain(rows, constraints=Constraints(immutable=["note"]))
+    assert not any(silent.notes)
+
+
+def test_few_or_repeated_texts_are_no_free_text():
+    for table in (NOTES[:49], NOTES.assign(note=NOTES["note"].str[-1:])):
+        nice = NICE(by_note, classes=[0, 1], justified=False).fit(table)
+        assert nice.explain(table[:3]).notes.tolist() == [None] * 3
+
+
+def test_nothing_becomes_missing_in_one_word():
+    table = pd.DataFrame({"a": [1.0, np.nan, 3.0] * 20, "b": ["x", None, "y"] * 20})
+    ask = lambda t: np.column_stack([t["a"].notna(), t["a"].isna()]).astype(float)
+    nice = NICE(ask, classes=[0, 1], justified=False).fit(table)
+    assert nice.explain(table[:1]).found.all()
+    cfs = nice.explain(table[:1], constraints=Constraints(may_become_missing=False))
+    assert not cfs.found.any()
+    assert "no value may become missing" in cfs.reasons[0]
+    assert cfs.relaxations[0].action == "allow values to become missing"
