@@ -41,34 +41,35 @@ def moving(schema: Schema, values: Floats, constraints: Constraints | None) -> t
         return schema, values
     derived = computed_of(constraints.derived, schema, values)
     _check_followed(derived, constraints.derived, schema, values)
-    taken = {one.position for one in derived}
     groups: list[list[int]] = []
+    partners: list[Computed] = []
     if AUTO in constraints.groups:
-        for group in _found_groups(schema, values, taken):
+        for group in _found_groups(schema, values, {one.position for one in derived}):
             if not schema.is_categorical[group].any() and _are_twins(values[:, group]):
                 # Numbers that go with each other are as near to other numbers as they were.
-                derived = (*(Partner.of(group[0], j, values) for j in group[1:]), *derived)
+                partners += [Partner.of(group[0], j, values) for j in group[1:]]
             else:
                 groups.append(group)
-    if not groups and not derived:
+    if not groups and not partners and not derived:
         return schema, values
     if len(derived) == len(schema.columns):
         raise OptionError("derived names all columns of X, so that none is left that could change. Leave one out.")
-    return ReducedSchema.without(schema, values, groups, derived)
+    reduced, rows = ReducedSchema.without(schema, values, groups, (*partners, *derived))
+    # What is learned of training rows is learned of them as they are computed: a saved explainer has no others.
+    derived = computed_of(constraints.derived, schema, reduced.expand(rows))
+    return replace(reduced, computed=(*partners, *derived)), rows
 
 
-def computed_of(
-    derived: Mapping[Any, Derivation], schema: Schema, values: Floats, fallbacks: Mapping[int, float] | None = None
-) -> tuple[Computed, ...]:
+def computed_of(derived: Mapping[Any, Derivation], schema: Schema, values: Floats) -> tuple[Computed, ...]:
     """Derived columns in an order in which each has its inputs; OptionError where there is none.
 
     Functions are called in the order in which they are given, each as soon as nothing else can be computed: it sees the
-    columns that were computed before it. ``fallbacks``: by positions, where they are known already.
+    columns that were computed before it. ``values`` are whole training rows.
     """
     waiting = {schema.position(feature, "derived"): one for feature, one in derived.items()}
     if len(waiting) < len(derived):
         raise OptionError(f"derived names a column twice, by its name and by its position: {listed(derived)}.")
-    stand_ins = {j: _fallback(values[:, j]) for j in waiting} if fallbacks is None else dict(fallbacks)
+    stand_ins = {j: _fallback(values[:, j]) for j in waiting}
     inputs = {j: _inputs(j, one, schema) for j, one in waiting.items() if isinstance(one, Expression)}
     ordered: list[Computed] = []
     # Ends: every turn takes one out of those that wait.

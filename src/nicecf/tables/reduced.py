@@ -106,7 +106,7 @@ class ReducedSchema(Schema):
     @classmethod
     def without(
         cls, schema: Schema, values: Floats, groups: Sequence[Sequence[int]], computed: Sequence[Computed]
-    ) -> tuple[Schema, Floats]:
+    ) -> tuple[ReducedSchema, Floats]:
         """A training table, whose encoded rows are ``values``, with groups as one column each and nothing computed."""
         combinations = tuple(Combination.of(np.array(sorted(group), dtype=np.intp), values) for group in groups)
         rows, reduced = cls.made_of(schema, combinations, tuple(computed)).reduce(values, schema)
@@ -167,7 +167,7 @@ class ReducedSchema(Schema):
             exists &= is_value
         return whole, exists
 
-    def reduce(self, rows: Floats, full: Schema) -> tuple[Floats, Schema]:
+    def reduce(self, rows: Floats, full: Schema) -> tuple[Floats, ReducedSchema]:
         """Whole rows as those here, and this schema with the categories of ``full`` and combinations never seen."""
         reduced = np.empty((len(rows), len(self.units)))
         here, there = self._plain

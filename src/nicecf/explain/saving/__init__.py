@@ -55,13 +55,7 @@ from nicecf.explain.saving.checks import (
 )
 from nicecf.explain.saving.columns import schema_from_json, schema_to_json, table_from_arrow, table_to_arrow
 from nicecf.explain.saving.models import check_measured, measured, models_of, models_to_json
-from nicecf.explain.saving.moving import (
-    check_fallbacks,
-    check_functions,
-    moving_from_members,
-    moving_to_members,
-    with_functions,
-)
+from nicecf.explain.saving.moving import check_functions, moving_from_members, moving_to_members, with_functions
 from nicecf.explain.training import Canaries, ModelOptions
 from nicecf.results.provenance import described, versions
 from nicecf.rules.constraints import Constraints
@@ -309,7 +303,6 @@ def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
     n_classes, n_rows = len(parts.n_decided), int(parts.n_decided.sum())
     check_kinds(nice.categorical_features, schema.full.is_categorical)
     check_weights(index.distance.weights, nice.feature_weights, schema)
-    check_fallbacks(schema, parts.rows, parts.positions)
     if parts.cells is not None:
         check_cells(parts.cells, TrainingValues.of(index))
     known = np.concatenate([index.values, index.other_values, canaries.values])

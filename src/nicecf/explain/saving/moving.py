@@ -15,26 +15,23 @@ import numpy as np
 from nicecf.exceptions import OptionError
 from nicecf.explain.saving.archive import Damaged
 from nicecf.explain.saving.arrays import Members, Reader, npy
-from nicecf.explain.saving.checks import check_rows, floats, keys, sequence, whole, wholes
+from nicecf.explain.saving.checks import check_rows, keys, sequence, whole, wholes
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.kinds.derived import FunctionName
 from nicecf.rules.kinds.groups import AUTO
-from nicecf.rules.moving import ByExpression, ByFunction, Partner, computed_of, contradictions
+from nicecf.rules.moving import ByFunction, Partner, computed_of, contradictions
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.reduced import Combination, Computed, ReducedSchema
 from nicecf.tables.schema import Schema, differs
 
 
 def moving_to_members(schema: Schema) -> tuple[dict[str, Any] | None, Members]:
-    """What moves together, what goes with what, and what stands where nothing can be computed; None if all move."""
+    """What moves together, and which number goes with which other; None if nothing follows from anything."""
     if not isinstance(schema, ReducedSchema):
         return None, {}
-    derived = [one for one in schema.computed if isinstance(one, (ByExpression, ByFunction))]
     said = {
         "groups": [one.members.tolist() for one in schema.combinations],
         "partners": [[*one.inputs, one.position] for one in schema.computed if isinstance(one, Partner)],
-        "derived": [one.position for one in derived],
-        "fallbacks": [None if np.isnan(one.fallback) else float(one.fallback) for one in derived],
     }
     return said, {_name(at) + ".npy": npy(one.patterns) for at, one in enumerate(schema.combinations)}
 
@@ -49,9 +46,9 @@ def moving_from_members(
     rules = Constraints() if constraints is None else constraints
     if said is None:
         if rules.derived:
-            raise Damaged("it does not say what stands where a derived column has no value")
+            raise Damaged("it has derived columns, but does not say which others move")
         return schema, rows
-    keys(said, ("groups", "partners", "derived", "fallbacks"), "the description of its columns that move")
+    keys(said, ("groups", "partners"), "the description of its columns that move")
     if not np.array_equal(np.sort(positions), np.arange(len(rows))):
         raise Damaged("it does not have all training rows, each of them once")
     check_rows(rows, schema, "its rows")
@@ -60,13 +57,10 @@ def moving_from_members(
     groups, pairs = _groups(said, schema), _pairs(said, schema)
     if (groups or pairs) and AUTO not in rules.groups:
         raise Damaged("columns move together in it, but its option groups does not say so")
-    derived = computed_of(rules.derived, schema, training, _fallbacks(said, schema))
-    if [one.position for one in derived] != said["derived"]:
-        raise Damaged("its derived columns are not those of its option constraints")
+    derived = computed_of(rules.derived, schema, training)
     computed = (*(Partner.of(key, position, training) for key, position in pairs), *derived)
     _check_taken_once(groups, pairs, derived)
     reduced, in_order = ReducedSchema.without(schema, training, groups, computed)
-    assert isinstance(reduced, ReducedSchema)
     _check_combinations(reduced.combinations, read)
     _check_computed(reduced, training)
     moving = np.empty_like(in_order)
@@ -112,21 +106,6 @@ def check_functions(schema: Schema, rows: Floats, positions: Ints) -> None:
             )
 
 
-def check_fallbacks(schema: Schema, rows: Floats, positions: Ints) -> None:
-    """Damaged unless what stands for no value is, up to rounding, what the first training row with a value has."""
-    for one in schema.computed if isinstance(schema, ReducedSchema) else ():
-        if not isinstance(one, (ByExpression, ByFunction)):
-            continue
-        present = np.flatnonzero(~np.isnan(rows[:, one.position]))
-        is_wrong = not np.isnan(one.fallback)
-        if len(present):
-            row = rows[present[[np.argmin(positions[present])]]].copy()
-            row[0, one.position] = one.fallback
-            is_wrong = bool(one.contradicts(row, schema.full)[0])
-        if is_wrong:
-            raise Damaged(f"it has a value for {schema.full.names[one.position]!r} that no training row has")
-
-
 def _groups(said: Mapping[str, Any], schema: Schema) -> list[list[int]]:
     groups = [_places(one, schema, "a group of columns") for one in sequence(said["groups"], "groups")]
     if any(len(group) < 2 or group != sorted(group) for group in groups):
@@ -153,14 +132,6 @@ def _check_taken_once(groups: list[list[int]], pairs: list[tuple[int, int]], der
     taken = [*(j for group in groups for j in group), *(j for _, j in pairs), *(one.position for one in derived)]
     if len(set(taken)) < len(taken) or {key for key, _ in pairs} & set(taken):
         raise Damaged("a column of it moves with others in two ways")
-
-
-def _fallbacks(said: Mapping[str, Any], schema: Schema) -> dict[int, float]:
-    """What stands where a derived column has no value."""
-    positions = _places(said["derived"], schema, "a derived column")
-    given = sequence(said["fallbacks"], "fallbacks", len(positions))
-    numbers = [float("nan") if one is None else float(floats([one], "fallbacks")[0]) for one in given]
-    return dict(zip(positions, numbers, strict=True))
 
 
 def _check_combinations(combinations: tuple[Combination, ...], read: Reader) -> None:
