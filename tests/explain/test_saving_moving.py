@@ -273,6 +273,7 @@ LIES = {
     "groups that nobody asked for": (rule(lambda c: c.pop("groups")), "columns move together in it, but its option groups"),
     "another expression": (rule(lambda c: c["derived"].update(ratio="debt * 13 / income")), "column 'ratio' does not follow from others in"),
     "an expression of nothing": (rule(lambda c: c["derived"].update(ratio="dept / income")), "an invalid option. derived, for 'ratio', names 'dept'"),
+    "a function of nothing": (rule(lambda c: c["derived"].update(rate={"function": "f"})), "an invalid option. derived names 'rate'"),
     "no expression": (rule(lambda c: c["derived"].update(ratio="debt *")), "an invalid option"),
     "no derived rule": (rule(lambda c: c.pop("derived")), "scales: 5 numbers instead of 6"),
     "a rule for another": (rule(lambda c: c["derived"].update(age="debt")), "column 'age' does not follow from others in"),

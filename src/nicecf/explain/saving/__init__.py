@@ -55,7 +55,13 @@ from nicecf.explain.saving.checks import (
 )
 from nicecf.explain.saving.columns import schema_from_json, schema_to_json, table_from_arrow, table_to_arrow
 from nicecf.explain.saving.models import check_measured, measured, models_of, models_to_json
-from nicecf.explain.saving.moving import check_functions, moving_from_members, moving_to_members, with_functions
+from nicecf.explain.saving.moving import (
+    check_functions,
+    moving_from_members,
+    moving_to_members,
+    named_functions,
+    with_functions,
+)
 from nicecf.explain.training import Canaries, ModelOptions
 from nicecf.results.provenance import described, versions
 from nicecf.rules.constraints import Constraints
@@ -119,6 +125,7 @@ def load(
         if nothing:
             raise Damaged(f"it has the option {listed(nothing)}, which this nicecf does not know")
         table = schema_from_json(manifest["table"])
+        named_functions(saved["constraints"], table[0])  # for its errors
     _check_functions(path, functions, manifest["functions"], manifest["n_robust_to"])
     options = saved | {name: functions[name] for name in manifest["functions"]}
     options["constraints"] = with_functions(path, saved["constraints"], derived, table[0])

@@ -17,7 +17,7 @@ from nicecf.explain.saving.archive import Damaged
 from nicecf.explain.saving.arrays import Members, Reader, npy
 from nicecf.explain.saving.checks import check_rows, keys, sequence, whole, wholes
 from nicecf.rules.constraints import Constraints
-from nicecf.rules.kinds.derived import FunctionName
+from nicecf.rules.kinds.derived import FunctionName, function_name
 from nicecf.rules.kinds.groups import AUTO
 from nicecf.rules.moving import ByFunction, Partner, computed_of, contradictions
 from nicecf.support.types import Bools, Floats, Ints
@@ -68,14 +68,19 @@ def moving_from_members(
     return reduced, moving
 
 
+def named_functions(constraints: Constraints | None, schema: Schema) -> dict[int, Any]:
+    """The derived columns of saved rules whose functions must be given again, by their positions."""
+    derived = {} if constraints is None else constraints.derived
+    return {schema.position(one, "derived"): one for one, how in derived.items() if isinstance(how, FunctionName)}
+
+
 def with_functions(
     path: Any, constraints: Constraints | None, given: Mapping[Any, Callable[[Any], Any]] | None, schema: Schema
 ) -> Constraints | None:
     """Saved rules with the functions of derived columns, which are given again; OptionError unless it is just those."""
     if given is not None and not isinstance(given, Mapping):
         raise OptionError(f"derived must be a dict of functions, {{column: function}}, got {type(given).__name__}.")
-    derived = {} if constraints is None else dict(constraints.derived)
-    wanted = {schema.position(one, "derived"): one for one, how in derived.items() if isinstance(how, FunctionName)}
+    wanted, functions = named_functions(constraints, schema), {}
     for feature, function in (given or {}).items():
         j = schema.position(feature, "derived")
         if j not in wanted:
@@ -85,14 +90,17 @@ def with_functions(
             )
         if not callable(function):
             raise OptionError(f"derived must have the function that {path} was saved with, got {function!r}.")
-        derived[wanted.pop(j)] = function
+        functions[wanted.pop(j)] = function
+    if constraints is None or not (wanted or functions):
+        return constraints
     if wanted:
         feature = next(iter(wanted.values()))
         raise OptionError(
-            f"{path} was saved with the function {derived[feature].name!r} for the derived column {feature!r}, which a "
-            f"file cannot hold. Pass it again: NICE.load(path, model=model, derived={{{feature!r}: ...}})."
+            f"{path} was saved with the function {function_name(constraints.derived[feature])!r} for the derived "
+            f"column {feature!r}, which a file cannot hold. Pass it again: NICE.load(path, model=model, "
+            f"derived={{{feature!r}: ...}})."
         )
-    return constraints if constraints is None or not given else replace(constraints, derived=derived)
+    return replace(constraints, derived={**constraints.derived, **functions})
 
 
 def check_functions(schema: Schema, rows: Floats, positions: Ints) -> None:
