@@ -62,9 +62,9 @@ def batch_of(
     row = np.concatenate([still, points.row])
     order = np.argsort(row, kind="stable")
     row = row[order]
-    whole = schema.expand(points.values)
+    whole, outputs = _with_own_values(question, points, fitted)
     values = np.concatenate([question.given[still], whole])[order]
-    outputs = np.concatenate([question.outputs[still], points.outputs])[order]
+    outputs = np.concatenate([question.outputs[still], outputs])[order]
     donors = np.concatenate([np.full(n_still, -1), fitted.positions(points.donor)])[order]
     found = (question.is_answered | answers.has_answer())[row]
     held = np.full(values.shape, -1, dtype=np.intp)
@@ -100,6 +100,28 @@ def batch_of(
         model_calls=0 if by_twin_alone else question.score.calls,
         model_rows=0 if by_twin_alone else question.score.rows,
     )
+
+
+def _with_own_values(question: Question, points: Points, fitted: Fitted) -> tuple[Floats, Floats]:
+    """Counterfactuals as whole rows, and what the models say of them.
+
+    What is computed from columns that did not change is the row's own again: it may have been rounded otherwise. The
+    models are asked about that, and if they do not accept it, the computed value stands.
+    """
+    schema, panel = question.schema, fitted.panel
+    whole, outputs = schema.expand(points.values), points.outputs
+    if not isinstance(schema, ReducedSchema) or question.given is None or not len(points.row):
+        return whole, outputs
+    given = question.given[points.row]
+    own = schema.with_own_values(given, whole)
+    is_other = differs(own, whole).any(axis=1)
+    if is_other.any():
+        lines = np.flatnonzero(is_other)
+        said = panel.outputs(schema.full.decode(own[lines]), len(lines))
+        is_accepted = panel.accepts(said, question.wanted[points.row[lines]])
+        whole, outputs = whole.copy(), outputs.copy()
+        whole[lines[is_accepted]], outputs[lines[is_accepted]] = own[lines[is_accepted]], said[is_accepted]
+    return whole, outputs
 
 
 def _scored(panel: Panel, values: Floats, outputs: Floats) -> Scored:
@@ -149,14 +171,15 @@ def _front(question: Question, points: Points | None, fitted: Fitted) -> Front |
     if points is None:
         return None
     assert question.given is not None
-    panel, whole = fitted.panel, question.schema.expand(points.values)
+    panel = fitted.panel
+    whole, outputs = _with_own_values(question, points, fitted)
     counts = np.bincount(points.row, minlength=len(question))
     unknown = np.full(len(points.row), np.nan)
     return Front(
         np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
         whole,
-        panel.probabilities(points.outputs),
-        panel.decide(points.outputs),
+        panel.probabilities(outputs),
+        panel.decide(outputs),
         fitted.positions(points.donor),
         _of_table(question.schema, _held(question, points, fitted), question.given[points.row], whole),
         unknown if question.error is None else question.error(points.values),
