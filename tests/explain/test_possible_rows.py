@@ -69,10 +69,8 @@ def test_a_fit_warns_once_of_what_no_rule_covers_with_the_line_to_add():
     line = "Constraints(groups=['auto'], derived={'ratio': 'round(debt * 12 / income, 2)'})"
     assert line in said
     assert "'education', 'education_number'" in said
-    for rules in (
-        line,
-        "Constraints(derived={'ratio': '%s'}, groups=[%s, ['education', 'education_number']])" % (RATIO, DUMMIES),
-    ):
+    own_groups = [DUMMIES, ["education", "education_number"]]
+    for rules in (line, f"Constraints(derived={{'ratio': {RATIO!r}}}, groups={own_groups})"):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             NICE(model, classes=[0, 1], constraints=eval(rules)).fit(X, Y)
