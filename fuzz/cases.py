@@ -352,7 +352,7 @@ def _possible(random: Random, outcome: Outcome) -> None:
     case = possible.draw(random)
     name, explainer = possible.explainer_of(random, case)
     outcome.cover("rows that could exist", f"explainer: {name.split()[0]}")
-    outcome.words += [name, *case.constraints["derived"].values(), *case.constraints["relations"]]
+    outcome.words += [name, *(one.text for one in case.derived.values()), *case.constraints["relations"]]
     ask(outcome, "fit", lambda: explainer.fit(case.train))
     cfs = ask(outcome, "explain", lambda: explainer.explain(case.rows))
     outcome.n_explained, outcome.n_found = len(cfs), int(cfs.found.sum())
@@ -361,6 +361,9 @@ def _possible(random: Random, outcome: Outcome) -> None:
     alone = ask(outcome, "one row", lambda: explainer.explain(tables.take(case.rows, [line])))
     same = [str(alone[0].changes) == str(cfs[line].changes), alone.reasons[0] == cfs.reasons[line]]
     outcome.note("a row alone gets what it gets in a batch", [] if all(same) else [f"row {line}: {same}"])
+    if name.startswith("NICE"):
+        copies = ask(outcome, "copies", lambda: possible.problems_of_copies(random, case, explainer, cfs))
+        outcome.note("files, pickles and records of what follows come back", copies)
 
 
 _KINDS: dict[str, Callable[[Random, Outcome], None]] = {

@@ -5,8 +5,12 @@ What must hold is computed here by plain Python, cell by cell, and shares nothin
 
 from __future__ import annotations
 
+import json
+import pickle
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,11 +28,22 @@ _N_TRAINING, _N_ROWS = 90, 12
 
 @dataclass(frozen=True)
 class Derived:
-    """A derived column: its expression as the library gets it, and by Python."""
+    """A derived column: its expression as the library gets it, and by Python. ``by_function``: it gets a function."""
 
     text: str
     value: Callable[[dict[str, float]], float | None]
     digits: int | None
+    by_function: bool = False
+
+    @property
+    def given(self) -> Any:
+        """What the library gets."""
+        return self.of_table if self.by_function else self.text
+
+    def of_table(self, X: Any) -> list[float | None]:
+        """The column, row by row."""
+        exact = [self.value(row) for row in _frame(X).to_dict("records")]
+        return [one if one is None or self.digits is None else round(one, self.digits) for one in exact]
 
     def is_right(self, row: dict[str, float], given: float | None) -> bool:
         """Whether a cell is what follows, within the rounding."""
@@ -61,9 +76,14 @@ class Case:
     @property
     def constraints(self) -> dict[str, Any]:
         """The parameters of Constraints."""
-        rules: dict[str, Any] = {"derived": {name: one.text for name, one in self.derived.items()}}
+        rules: dict[str, Any] = {"derived": {name: one.given for name, one in self.derived.items()}}
         rules["relations"] = [one.text for one in self.relations]
         return {**rules, **({"groups": "auto"} if self.has_groups else {})}
+
+    @property
+    def functions(self) -> dict[str, Any]:
+        """The derived columns that a file cannot hold."""
+        return {name: one.of_table for name, one in self.derived.items() if one.by_function}
 
 
 def draw(random: Random) -> Case:
@@ -130,7 +150,8 @@ def _derived(random: Random, names: tuple[str, ...]) -> Derived:
         x, y = row[one], row[other]
         return None if _is_missing(x) or _is_missing(y) else function(x, y)
 
-    return Derived(text if digits is None else f"round({text}, {digits})", value, digits)
+    by_function = bool(random.random() < 0.3)
+    return Derived(text if digits is None else f"round({text}, {digits})", value, digits, by_function)
 
 
 def _relation(random: Random) -> Relation:
@@ -209,6 +230,25 @@ def problems_of(case: Case, cfs: Any) -> list[str]:
     told = found.metrics()["sparsity"].tolist()
     wrong += [f"line {line}: {told[line]} changes told, {n} made" for line, n in enumerate(counted) if n != told[line]]
     return wrong
+
+
+def problems_of_copies(random: Random, case: Case, explainer: Any, cfs: Any) -> list[str]:
+    """What a file, a pickle or a record does not bring back."""
+    from nicecf import NICE, replay
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "explainer.nice"
+        explainer.save(path)
+        loaded = NICE.load(path, model=case.model, derived=case.functions)
+    records, wrong = cfs.to_records(), []
+    if loaded.explain(case.rows).to_records() != records:
+        wrong.append("a loaded explainer gives other answers")
+    again = pickle.loads(pickle.dumps(cfs))
+    if again.to_records() != records or again.batch.n_changes.tolist() != cfs.batch.n_changes.tolist():
+        wrong.append("a pickled result is another one")
+    line = int(random.integers(len(records)))
+    made = replay(json.loads(json.dumps(records[line])), loaded)
+    return wrong + [f"record {line}: {difference}" for difference in made.differences]
 
 
 def _impossible(case: Case, row: pd.Series[Any], line: int) -> list[str]:

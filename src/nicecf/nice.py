@@ -265,6 +265,7 @@ class NICE(Explainer):
         plausibility: Callable[[Any], Any] | None = None,
         decision: Callable[[Any], Any] | None = None,
         robust_to: Sequence[Any] = (),
+        derived: Mapping[Any, Callable[[Any], Any]] | None = None,
     ) -> Self:
         """Load an explainer that :meth:`save` wrote: it gives the same answers, without fitting again.
 
@@ -272,10 +273,11 @@ class NICE(Explainer):
         ModelError if its classes, features or answers differ, and FileError for a file that is damaged, incomplete, of
         a newer format, or not an explainer. ``optimize``, ``plausibility``, ``decision``, ``robust_to``: the functions
         or models that the explainer was saved with, and only those; a file cannot hold them. (Whether a reward is the
-        same cannot be checked.)
+        same cannot be checked.) ``derived``: ``{column: function}``, where its constraints have functions for derived
+        columns; each must compute what the training rows in the file have. Expressions are in the file.
         """
         functions = {"optimize": optimize, "plausibility": plausibility, "decision": decision, "robust_to": robust_to}
-        return saving.load(cls, path, model, functions)
+        return saving.load(cls, path, model, functions, derived)
 
     def with_search(
         self,

@@ -1,10 +1,8 @@
 """An explainer that was saved and loaded gives the same answers; anything else in its place is refused."""
 
 import dataclasses
-import inspect
 import io
 import json
-import operator
 import subprocess
 import sys
 import zipfile
@@ -30,84 +28,22 @@ from nicecf.results.records import digest_of
 from nicecf.search.autoencoder import Autoencoder
 from nicecf.support import json_values
 from nicecf.testing import Scorecard, applicants, assert_same
+from saved_files import (
+    assert_comes_back,
+    assert_same_parts,
+    assert_same_to_the_bit,
+    changed_at,
+    forge,
+    leaves,
+    others,
+    replaced,
+    said,
+    saved,
+    table_of,
+)
 
 X, Y = applicants()
 ROWS, FEW = X.iloc[:25], X.iloc[:3]
-
-
-def saved(nice, folder, name="some.nice"):
-    path = folder / name
-    nice.save(path)
-    return path
-
-
-def assert_same_to_the_bit(one, other):
-    assert_same(one, other)
-    for part in (
-        "before.values",
-        "before.probabilities",
-        "after.values",
-        "after.probabilities",
-        "errors",
-        "rows",
-        "numbers",
-    ):
-        of = operator.attrgetter(part)
-        assert np.array_equal(of(one.batch), of(other.batch), equal_nan=True), part
-    assert one.notes.tolist() == other.notes.tolist()
-    assert [str(relaxation) for relaxation in one.relaxations] == [str(relaxation) for relaxation in other.relaxations]
-    assert one.classes.tolist() == other.classes.tolist()
-    assert one.to_records() == other.to_records()
-
-
-def assert_same_parts(one, other, where="fitted"):
-    """Everything that fit learned, field by field: also what is added to these classes later."""
-    if dataclasses.is_dataclass(one):
-        assert type(one) is type(other), where
-        for field in dataclasses.fields(one):
-            # What a call costs is measured anew; the models are those that were passed.
-            if field.name not in ("cost", "twin_cost", "twin", "predict_proba", "predict"):
-                assert_same_parts(getattr(one, field.name), getattr(other, field.name), f"{where}.{field.name}")
-    elif isinstance(one, tuple):
-        assert len(one) == len(other), where
-        for at, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-            assert_same_parts(mine, theirs, f"{where}[{at}]")
-    elif isinstance(one, np.ndarray):
-        assert (one.dtype, one.shape) == (other.dtype, other.shape), where
-        assert one.tolist() == other.tolist() or np.array_equal(one, other, equal_nan=True), where
-    elif isinstance(one, pd.DataFrame):
-        pd.testing.assert_frame_equal(one.reset_index(drop=True), other.reset_index(drop=True))
-        assert one.columns.identical(other.columns)
-    elif isinstance(one, pd.Series):
-        assert one.dtype == other.dtype, where
-        assert getattr(one.dtype, "storage", None) == getattr(other.dtype, "storage", None), where
-    elif isinstance(one, (pl.Series, pl.DataFrame)):
-        assert one.equals(other), where
-        assert getattr(one, "dtype", None) == getattr(other, "dtype", None), where
-    elif isinstance(one, (Constraints, pd.api.extensions.ExtensionArray)):
-        assert repr(one) == repr(other), where
-    elif inspect.isfunction(one) and one.__module__.startswith("nicecf"):
-        assert one.__qualname__ == other.__qualname__, where
-        assert_same_parts(*(tuple(inspect.getclosurevars(of).nonlocals.values()) for of in (one, other)), where)
-    elif isinstance(one, dict):
-        assert list(one.items()) == list(other.items()), where
-    elif type(one).__module__.startswith("nicecf"):
-        assert type(one) is type(other), where
-    else:
-        assert type(one) is type(other), where
-        assert one is other or one == other or (one != one and other != other), where
-
-
-def assert_comes_back(nice, folder, rows, **functions):
-    path = saved(nice, folder)
-    again = NICE.load(path, model=nice.model, **functions)
-    assert_same_to_the_bit(nice.explain(rows), again.explain(rows))
-    assert_same_parts(nice._fitted, again._fitted)
-    assert again._fitted.fingerprints == nice._fitted.fingerprints
-    for name in ("classes_", "feature_names_in_"):
-        assert_same_parts(getattr(nice, name), getattr(again, name))
-    assert saved(again, folder, "again.nice").read_bytes() == path.read_bytes()
-    return again
 
 
 # ---- tables
@@ -494,34 +430,6 @@ def test_a_newer_format_is_refused(path, tmp_path):
             NICE.load(tmp_path / "new.nice", model=Scorecard())
 
 
-def forge(path, folder, change):
-    """The file again, with something in it changed and all of its digests right."""
-    manifest, members = archive.read(path, "0")
-    change(manifest, members)
-    manifest = {name: value for name, value in manifest.items() if name not in ("format", "version", "nicecf")}
-    archive.write(folder / "forged.nice", manifest, members, by="0")
-    return folder / "forged.nice"
-
-
-def replaced(**arrays_):
-    return lambda manifest, members: members.update({f"{name}.npy": held for name, held in arrays_.items()})
-
-
-def table_of(change):
-    def changed(manifest, members):
-        table = change(pa.ipc.open_file(members["training.arrow"]).read_all())
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_file(sink, table.schema) as writer:
-            writer.write_table(table)
-        members["training.arrow"] = sink.getvalue().to_pybytes()
-
-    return changed
-
-
-def said(change):
-    return lambda manifest, members: change(manifest)
-
-
 def object_array():
     buffer = io.BytesIO()
     np.save(buffer, np.array([{"run": "me"}], dtype=object), allow_pickle=True)
@@ -885,35 +793,6 @@ FORGED = {
 REFUSED = (FileError, ModelError, OptionError)
 
 
-def leaves(value, path=()):
-    yield path, value
-    if isinstance(value, (dict, list)):
-        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
-            if len(value) <= 8 or isinstance(value, dict) or key in (0, len(value) - 1):  # of long ones, some
-                yield from leaves(one, (*path, key))
-
-
-def changed_at(value, path, new):
-    if not path:
-        return new
-    copy = value.copy()
-    copy[path[0]] = changed_at(value[path[0]], path[1:], new)
-    return copy
-
-
-def others(value):
-    wrong = [None, -1, "x", []]
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        wrong += [value + 1, 0, 2**70, 1e308, True, float("nan")]
-    elif isinstance(value, str):
-        wrong += [value + "!"]
-    elif isinstance(value, bool):
-        wrong += [not value, int(value)]
-    elif isinstance(value, list):
-        wrong += [value[1:], [*value, *value[:1]], value[::-1], {}]
-    return [one for one in wrong if not (type(one) is type(value) and one == value)]
-
-
 @pytest.fixture(params=FORGED)
 def forged(request, tmp_path, monkeypatch):
     """Forge a file: load it, and see that it is refused, or gives the answers of the one that was saved."""
@@ -1112,8 +991,8 @@ def test_a_file_of_before_donors_could_be_mixed_means_one_donor(tmp_path):
     path = saved(nice, tmp_path)
     record = nice.explain(FEW)[0].to_record()
     manifest, members = saving.taken_apart(nice)
-    for said in (manifest["options"], manifest["described"]):
-        del said["mix_donors"]
+    for of in (manifest["options"], manifest["described"]):
+        del of["mix_donors"]
     # Nor were there training rows that are no donors.
     n_donors = manifest["index"]["n_donors"]
     assert manifest["index"].pop("n_others")

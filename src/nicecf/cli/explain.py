@@ -137,7 +137,7 @@ def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> 
     from nicecf.exceptions import FileError, OptionError
     from nicecf.tables import files as tablefiles
 
-    schema = nice._fitted.schema
+    schema = nice._fitted.schema.full
     table = common.read_cells(options, options.table)
     if schema.container.label == "numpy array":
         return _array(table, schema, options)

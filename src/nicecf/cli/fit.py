@@ -186,7 +186,7 @@ def _told(nice: NICE, options: argparse.Namespace, y: Any) -> str:
 
     fitted = nice._fitted
     assert fitted.neighborhood is not None
-    learned, is_categorical = fitted.neighborhood.donors, fitted.schema.is_categorical
+    learned, is_categorical = fitted.neighborhood.donors, fitted.schema.full.is_categorical
     n_rows = int(learned.n_decided.sum())
     kinds = f"{common.counted(int((~is_categorical).sum()), 'number')} and {_categories(int(is_categorical.sum()))}"
     group = learned.index.group(np.arange(len(learned.index.values))) % len(nice.classes_)

@@ -9,6 +9,7 @@ import numpy as np
 
 from nicecf.explain.fitted import Fitted
 from nicecf.explain.targets import targets_of
+from nicecf.models.scorer import Scorer
 from nicecf.rules.parts import parts_of
 from nicecf.search.donors import Ahead, look_ahead
 from nicecf.search.question import Question
@@ -65,7 +66,8 @@ def ask(call: Call, fitted: Fitted, *, by_twin: bool = False) -> Question:
         answers = score.until(None)(rows if by_twin else np.concatenate([rows, canaries.values]), lambda: ahead.rows)
         if not by_twin:
             canaries.check(answers[len(rows) :], fitted.panel)
-        outputs = _as_given(answers[: len(rows)], given, rows, schema, fitted, by_twin=by_twin)
+        said = answers[: len(rows)]
+        outputs = as_given(said, given, rows, schema, fitted.models.scorer(schema.full, by_twin=by_twin), score)
     wanted = _wanted(targets, fitted.panel.decide(outputs))
     return Question(
         schema=schema,
@@ -83,13 +85,17 @@ def ask(call: Call, fitted: Fitted, *, by_twin: bool = False) -> Question:
     )
 
 
-def _as_given(outputs: Floats, given: Floats, rows: Floats, schema: Schema, fitted: Fitted, *, by_twin: bool) -> Floats:
-    """What the models say of the rows as they were handed in: what is computed may be rounded otherwise in them."""
+def as_given(outputs: Floats, given: Floats, rows: Floats, schema: Schema, of_whole: Scorer, score: Scorer) -> Floats:
+    """What the models say of the rows as they were handed in: what is computed may be rounded otherwise in them.
+
+    ``outputs``: what they say of ``rows``. ``of_whole`` asks about rows with all columns; it is counted with ``score``.
+    """
     is_other = differs(given, schema.expand(rows)).any(axis=1)
     if not is_other.any():
         return outputs
     outputs = outputs.copy()
-    outputs[is_other] = fitted.models.scorer(schema.full, by_twin=by_twin)(given[is_other])
+    outputs[is_other] = of_whole(given[is_other])
+    score.meter.add(of_whole.meter)
     return outputs
 
 

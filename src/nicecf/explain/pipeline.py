@@ -16,6 +16,7 @@ from nicecf.explain.verify import verify
 from nicecf.explain.why_not import Reasons, why_not
 from nicecf.explain.withhold import withhold
 from nicecf.models.decision import Panel
+from nicecf.models.scorer import Scorer
 from nicecf.models.twin import NotSupported
 from nicecf.results.batch import Batch, Scored
 from nicecf.results.long_tables import Front, Steps
@@ -62,7 +63,8 @@ def batch_of(
     row = np.concatenate([still, points.row])
     order = np.argsort(row, kind="stable")
     row = row[order]
-    whole, outputs = _with_own_values(question, points, fitted)
+    of_whole = fitted.models.scorer(schema.full, by_twin=by_twin_alone)
+    whole, outputs = _with_own_values(question, points, of_whole)
     values = np.concatenate([question.given[still], whole])[order]
     outputs = np.concatenate([question.outputs[still], outputs])[order]
     donors = np.concatenate([np.full(n_still, -1), fitted.positions(points.donor)])[order]
@@ -74,6 +76,7 @@ def batch_of(
         moved = np.concatenate([question.rows[still], points.values])[order]
         errors[found] = question.error(moved[found])
     several = call.n_wanted > 1
+    front = _front(question, answers.front, fitted, of_whole)
     # What the caller does to the table afterwards is not what was explained.
     table = schema.container.take(call.X, row)
     return Batch(
@@ -92,23 +95,24 @@ def batch_of(
         donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
         held=held[order],
         steps=_steps(answers, panel, order, question.given[points.row], whole, schema, n_still=n_still),
-        distance=TableDistance(schema, fitted.distance),
+        distance=TableDistance(schema.for_distances(), fitted.distance),
         errors=errors,
-        front=_front(question, answers.front, fitted),
+        front=front,
         has_several=several,
         provenance=_provenance(call, fitted, question),
-        model_calls=0 if by_twin_alone else question.score.calls,
-        model_rows=0 if by_twin_alone else question.score.rows,
+        model_calls=0 if by_twin_alone else question.score.calls + of_whole.calls,
+        model_rows=0 if by_twin_alone else question.score.rows + of_whole.rows,
     )
 
 
-def _with_own_values(question: Question, points: Points, fitted: Fitted) -> tuple[Floats, Floats]:
+def _with_own_values(question: Question, points: Points, of_whole: Scorer) -> tuple[Floats, Floats]:
     """Counterfactuals as whole rows, and what the models say of them.
 
     What is computed from columns that did not change is the row's own again: it may have been rounded otherwise. The
-    models are asked about that, and if they do not accept it, the computed value stands.
+    models are asked about that, and if they do not accept it, the computed value stands. ``of_whole`` asks about rows
+    with all columns.
     """
-    schema, panel = question.schema, fitted.panel
+    schema, panel = question.schema, question.panel
     whole, outputs = schema.expand(points.values), points.outputs
     if not isinstance(schema, ReducedSchema) or question.given is None or not len(points.row):
         return whole, outputs
@@ -117,7 +121,7 @@ def _with_own_values(question: Question, points: Points, fitted: Fitted) -> tupl
     is_other = differs(own, whole).any(axis=1)
     if is_other.any():
         lines = np.flatnonzero(is_other)
-        said = panel.outputs(schema.full.decode(own[lines]), len(lines))
+        said = of_whole(own[lines])
         is_accepted = panel.accepts(said, question.wanted[points.row[lines]])
         whole, outputs = whole.copy(), outputs.copy()
         whole[lines[is_accepted]], outputs[lines[is_accepted]] = own[lines[is_accepted]], said[is_accepted]
@@ -167,12 +171,12 @@ def _of_table(schema: Schema, held: Ints, before: Floats, after: Floats) -> Ints
     return np.where(differs(before, after), of_table, -1)
 
 
-def _front(question: Question, points: Points | None, fitted: Fitted) -> Front | None:
+def _front(question: Question, points: Points | None, fitted: Fitted, of_whole: Scorer) -> Front | None:
     if points is None:
         return None
     assert question.given is not None
     panel = fitted.panel
-    whole, outputs = _with_own_values(question, points, fitted)
+    whole, outputs = _with_own_values(question, points, of_whole)
     counts = np.bincount(points.row, minlength=len(question))
     unknown = np.full(len(points.row), np.nan)
     return Front(
@@ -202,7 +206,7 @@ def _held(question: Question, points: Points, fitted: Fitted) -> Ints:
 
 
 def _provenance(call: Call, fitted: Fitted, question: Question) -> Provenance:
-    parts = [(part.lines, part.constraints) for part in question.parts]
+    parts = [(part.lines, part.constraints.without_functions()) for part in question.parts]
     return Provenance(
         fitted.statistics,
         Explained(question.schema, fitted, question.parts),

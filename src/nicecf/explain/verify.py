@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from nicecf.exceptions import ModelError, NicecfError
+from nicecf.explain.ask import as_given
 from nicecf.explain.fitted import Fitted
 from nicecf.models.twin import NotSupported
 from nicecf.search.answers import Answers, Points
@@ -77,6 +78,9 @@ def _confirmed(question: Question, answers: Answers, fitted: Fitted) -> tuple[Qu
     seen = score(np.concatenate([question.rows, values, models.canaries.values]))
     models.canaries.check(seen[n_rows + n_values :], panel)
     said, seen = np.concatenate([question.outputs, outputs]), seen[: n_rows + n_values]
+    if question.given is not None:
+        whole = models.scorer(question.schema.full, by_twin=False)
+        seen[:n_rows] = as_given(seen[:n_rows], question.given, question.rows, question.schema, whole, score)
     rounding = _SAME_ANSWER if models.twin is None else max(_SAME_ANSWER, models.twin.rounding)
     # The same digits but for the last: at a cut-off that can be another decision.
     if np.abs(seen - said).max() > rounding or (panel.decide(seen) != panel.decide(said)).any():

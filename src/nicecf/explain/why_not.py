@@ -73,9 +73,14 @@ def _why_impossible(question: Question, line: int) -> Statement:
                 return Statement("reason.not_computed", {"feature": feature})
             return Statement("reason.contradicts_derived", {"feature": feature, "value": has, "computed": would})
     (part,) = (part for part in question.parts if line in part.lines)
-    relations = (Relation.parse(str(one)) for one in part.constraints.relations)
-    broken = next(one for one in relations if not holds(one, row, schema)[0])
-    return Statement("reason.breaks_relation", {"relation": str(broken)})
+    relations = [Relation.parse(str(one)) for one in part.constraints.relations]
+    computed = question.schema.expand(question.rows[[line]])  # may be rounded otherwise than in the row
+    for values in (row, computed):
+        broken = [one for one in relations if not holds(one, values, schema)[0]]
+        if broken:
+            return Statement("reason.breaks_relation", {"relation": str(broken[0])})
+    without = next(j for j, is_other, _ in contradictions(question.schema, computed) if is_other[0])
+    return Statement("reason.not_computed", {"feature": Features((schema.names[without],))})
 
 
 def no_donor(panel: Panel, n_decided: Ints, wanted: Bools) -> Statement:

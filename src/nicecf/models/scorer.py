@@ -151,6 +151,11 @@ class Meter:
         self.rows += len(rows)
         return outputs
 
+    def add(self, other: Meter) -> None:
+        """Count what another one has asked as well."""
+        self.calls += other.calls
+        self.rows += other.rows
+
 
 @dataclass(frozen=True, eq=False)
 class Scorer:

@@ -12,6 +12,7 @@ import pandas as pd
 from nicecf.exceptions import OptionError, listed
 from nicecf.rules import sheets
 from nicecf.rules.kinds import KINDS
+from nicecf.rules.kinds.derived import Derived
 from nicecf.rules.parameters import Feature, check_known
 from nicecf.support import toml_files as tomlfiles
 
@@ -48,7 +49,8 @@ class Constraints:
     derived
         ``{feature: expression}``: columns that follow from others, such as ``"round(monthly_debt * 12 / income, 2)"``
         (+ - * /, brackets, round, min, max), or a function of the table that returns the column. They are computed
-        anew for every counterfactual, and count neither as a change nor in the distance. For an explainer only.
+        anew for every counterfactual, and count neither as a change nor in the distance. For an explainer only. A
+        function may use what was computed before it: by expressions, and by functions that are named before it.
     may_change
         Text columns in which most values are unlike look like free text, and never change unless they are named here.
     may_become_missing
@@ -110,6 +112,10 @@ class Constraints:
         if not self.is_per_row:
             return self
         return replace(self, **{kind.name: kind.for_row(getattr(self, kind.name), row) for kind in KINDS})
+
+    def without_functions(self) -> Constraints:
+        """The same rules, in which functions are only named: what can be stored without anybody's code."""
+        return replace(self, derived=Derived().to_plain(dict(self.derived))) if self.derived else self
 
     def to_dict(self) -> dict[str, Any]:
         """The rules that are set, as lists, dicts, strings and numbers: ``Constraints(**rules.to_dict())``."""

@@ -21,9 +21,10 @@ from nicecf.rules.expressions.predicates import numbers_of
 from nicecf.rules.kinds.derived import Derivation, FunctionName
 from nicecf.rules.kinds.groups import AUTO
 from nicecf.rules.suggestions import TableFacts, auto_groups
-from nicecf.support.types import Bools, Floats
-from nicecf.tables.reduced import Computed, ReducedSchema
-from nicecf.tables.schema import MISSING_CATEGORY, Schema
+from nicecf.support.types import Bools, Floats, Objects
+from nicecf.tables.cells import nearest_held
+from nicecf.tables.reduced import Combination, Computed, ReducedSchema
+from nicecf.tables.schema import Schema
 
 # How far a value may be from the one computed, as a share of it: another order of the same sums.
 _ROUNDING = 1e-9
@@ -40,36 +41,51 @@ def moving(schema: Schema, values: Floats, constraints: Constraints | None) -> t
         return schema, values
     derived = computed_of(constraints.derived, schema, values)
     _check_followed(derived, constraints.derived, schema, values)
-    taken = {one.position for one in derived}
     groups: list[list[int]] = []
+    partners: list[Computed] = []
     if AUTO in constraints.groups:
-        for group in _found_groups(schema, values, taken):
+        for group in _found_groups(schema, values, {one.position for one in derived}):
             if not schema.is_categorical[group].any() and _are_twins(values[:, group]):
                 # Numbers that go with each other are as near to other numbers as they were.
-                derived = (*(Partner.of(group[0], j, values) for j in group[1:]), *derived)
+                partners += [Partner.of(group[0], j, values) for j in group[1:]]
             else:
                 groups.append(group)
-    if not groups and not derived:
+    if not groups and not partners and not derived:
         return schema, values
-    return ReducedSchema.without(schema, values, groups, derived)
+    if len(derived) == len(schema.columns):
+        raise OptionError("derived names all columns of X, so that none is left that could change. Leave one out.")
+    reduced, rows = ReducedSchema.without(schema, values, groups, (*partners, *derived))
+    # What is learned of training rows is learned of them as they are computed: a saved explainer has no others.
+    derived = computed_of(constraints.derived, schema, reduced.expand(rows))
+    return replace(reduced, computed=(*partners, *derived)), rows
 
 
 def computed_of(derived: Mapping[Any, Derivation], schema: Schema, values: Floats) -> tuple[Computed, ...]:
-    """Derived columns in an order in which each has its inputs; OptionError where there is none."""
+    """Derived columns in an order in which each has its inputs; OptionError where there is none.
+
+    Functions are called in the order in which they are given, each as soon as nothing else can be computed: it sees the
+    columns that were computed before it. ``values`` are whole training rows.
+    """
     waiting = {schema.position(feature, "derived"): one for feature, one in derived.items()}
-    columns = {}
-    for j, one in waiting.items():
-        columns[j] = _computed(j, one, schema, values[:, j], is_derived=set(waiting))
+    if len(waiting) < len(derived):
+        raise OptionError(f"derived names a column twice, by its name and by its position: {listed(derived)}.")
+    stand_ins = {j: _fallback(values[:, j]) for j in waiting}
+    inputs = {j: _inputs(j, one, schema) for j, one in waiting.items() if isinstance(one, Expression)}
     ordered: list[Computed] = []
-    # Ends: every turn takes at least one out of those that wait.
-    while columns:
-        ready = [j for j, one in columns.items() if not any(other in columns for other in one.inputs)]
-        if not ready:
-            names = [schema.names[j] for j in columns]
+    # Ends: every turn takes one out of those that wait.
+    while waiting:
+        ready = [j for j in waiting if j in inputs and not any(other in waiting for other in inputs[j])]
+        j = next(iter([*ready, *(j for j in waiting if j not in inputs)]), None)
+        if j is None:
+            names = [schema.names[j] for j in waiting]
             raise OptionError(f"derived is circular: {listed(names)} follow from each other. Leave one of them out.")
-        # A function may look at all columns: those by expressions are there first.
-        ready.sort(key=lambda j: isinstance(columns[j], ByFunction))
-        ordered += [columns.pop(j) for j in ready]
+        one = waiting[j]
+        if isinstance(one, Expression):
+            ordered.append(ByExpression.of(j, inputs[j], stand_ins[j], one, schema, values))
+        else:
+            hidden = {other: stand_ins[other] for other in waiting}
+            ordered.append(_by_function(j, one, schema, values[:, j], hidden))
+        del waiting[j]
     return tuple(ordered)
 
 
@@ -80,31 +96,34 @@ def contradictions(schema: Schema, rows: Floats) -> list[tuple[int, Bools, Float
     return [(one.position, *_contradicted(one, schema.full, rows)) for one in schema.computed]
 
 
-def _computed(j: int, derivation: Derivation, schema: Schema, training: Floats, *, is_derived: set[int]) -> Computed:
-    name, fallback = schema.names[j], _fallback(training)
-    if isinstance(derivation, FunctionName):
+def _inputs(j: int, expression: Expression, schema: Schema) -> tuple[int, ...]:
+    """The positions of the columns in an expression for column ``j``; OptionError where it cannot be one."""
+    name = schema.names[j]
+    if schema.columns[j].is_categorical:
         raise OptionError(
-            f"derived has the function {derivation.name!r} for {name!r}, which a file cannot hold. Pass it again: "
-            f"derived={{{name!r}: {derivation.name}}}."
+            f"derived has an expression for {name!r}, which is categorical; an expression gives numbers. Pass a "
+            "function of the table that returns its values."
         )
-    if isinstance(derivation, Expression):
-        if schema.columns[j].is_categorical:
-            raise OptionError(
-                f"derived has an expression for {name!r}, which is categorical; an expression gives numbers. Pass a "
-                "function of the table that returns its values."
-            )
-        check_columns(derivation.columns, schema.names, option=f"derived, for {name!r},")
-        inputs = tuple(schema.position(one, "derived") for one in derivation.columns)
-        if j in inputs:
-            raise OptionError(f"derived has {str(derivation)!r} for {name!r}, which names itself.")
-        return ByExpression(j, inputs, fallback, _has_gaps(schema, j, training), derivation)
-    others = tuple(k for k in range(len(schema.columns)) if k != j and k not in is_derived)
-    return ByFunction(j, others, fallback, _has_gaps(schema, j, training), derivation)
+    check_columns(expression.columns, schema.names, option=f"derived, for {name!r},")
+    inputs = tuple(schema.position(one, "derived") for one in expression.columns)
+    if j in inputs:
+        raise OptionError(f"derived has {str(expression)!r} for {name!r}, which names itself.")
+    return inputs
 
 
-def _has_gaps(schema: Schema, j: int, training: Floats) -> bool:
-    """Whether training rows leave the column empty: then it may be where nothing can be computed."""
-    return bool((training < 0 if schema.columns[j].is_categorical else np.isnan(training)).any())
+def _by_function(
+    j: int, function: FunctionName | Callable[[Any], Any], schema: Schema, training: Floats, hidden: dict[int, float]
+) -> ByFunction:
+    column = schema.columns[j]
+    if isinstance(function, FunctionName):
+        raise OptionError(
+            f"derived has the function {function.name!r} for {column.name!r}, which a file cannot hold. Pass it again: "
+            f"derived={{{column.name!r}: {function.name}}}."
+        )
+    inputs = tuple(k for k in range(len(schema.columns)) if k not in hidden)
+    may_be_missing = column.has_missing if column.is_categorical else bool(np.isnan(training).any())
+    tolerance = _tolerance(schema, j, training)
+    return ByFunction(j, inputs, tuple(hidden), tuple(hidden.values()), may_be_missing, tolerance, function)
 
 
 def _fallback(training: Floats) -> float:
@@ -115,26 +134,45 @@ def _fallback(training: Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ByExpression:
-    """A column by an expression; see `Computed`."""
+    """A column by an expression; see `Computed`.
+
+    ``may_be_missing``: whether training rows have no value where it divides by zero, so that others may have none.
+    """
 
     position: int
     inputs: tuple[int, ...]
     fallback: float
-    has_gaps: bool
+    may_be_missing: bool
+    tolerance: float
     expression: Expression
 
+    @classmethod
+    def of(
+        cls,
+        position: int,
+        inputs: tuple[int, ...],
+        fallback: float,
+        expression: Expression,
+        schema: Schema,
+        rows: Floats,
+    ) -> ByExpression:
+        """As whole training rows show it."""
+        tolerance = _tolerance(schema, position, rows[:, position], expression.digits)
+        one = cls(position, inputs, fallback, False, tolerance, expression)
+        is_nothing = np.isnan(rows[:, position]) & ~one._has_missing(rows, schema)
+        return replace(one, may_be_missing=bool(is_nothing.any()))
+
     def values(self, rows: Floats, schema: Schema) -> tuple[Floats, Bools]:
-        exact = self._evaluated(self.expression, rows, schema)
-        may_be_missing = self._has_missing(rows, schema) | self.has_gaps
-        return _held(exact, may_be_missing, self.position, self.fallback, schema)
+        may_be_missing = self._has_missing(rows, schema) | self.may_be_missing
+        return _held(
+            self._evaluated(self.expression, rows, schema), may_be_missing, self.position, self.fallback, schema
+        )
 
     def contradicts(self, rows: Floats, schema: Schema) -> Bools:
         """Where the value that rows have is not the computed one, beyond the rounding of either."""
         root = self.expression.root
-        exact, half = self.expression, 0.0
-        if isinstance(root, Rounded):
-            exact, half = Expression(root.operand), 0.5 * 10.0**-root.digits
-        return _differ(rows[:, self.position], self._evaluated(exact, rows, schema), half, schema, self.position)
+        exact = Expression(root.operand) if isinstance(root, Rounded) else self.expression
+        return _differ(rows[:, self.position], self._evaluated(exact, rows, schema), self.tolerance)
 
     def extended(self, rows: Floats) -> ByExpression:
         return self
@@ -156,58 +194,79 @@ class ByExpression:
 
 @dataclass(frozen=True, eq=False)
 class ByFunction:
-    """A column by a function of the table; see `Computed`."""
+    """A column by a function of the table; see `Computed`.
+
+    ``hidden``: columns that are computed later, or by itself; the function sees their ``stand_ins``.
+    ``may_be_missing``: whether it may say that there is no value, as it does for training rows.
+    """
 
     position: int
     inputs: tuple[int, ...]
-    fallback: float
-    has_gaps: bool
+    hidden: tuple[int, ...]
+    stand_ins: tuple[float, ...]
+    may_be_missing: bool
+    tolerance: float
     function: Callable[[Any], Any]
+
+    @property
+    def fallback(self) -> float:
+        """What stands where there is no value."""
+        return self.stand_ins[self.hidden.index(self.position)]
 
     def values(self, rows: Floats, schema: Schema) -> tuple[Floats, Bools]:
         whole = rows.copy()
-        whole[:, self.position] = self.fallback  # its own column is not one of its inputs
+        whole[:, self.hidden] = self.stand_ins
         computed, is_known = self._called(whole, schema)
-        may_be_missing = np.full(len(rows), self.has_gaps)
+        may_be_missing = np.full(len(rows), self.may_be_missing)
         values, is_value = _held(computed, may_be_missing, self.position, self.fallback, schema)
-        return values, is_value & is_known
+        return np.where(is_known, values, self.fallback), is_value & is_known
 
     def contradicts(self, rows: Floats, schema: Schema) -> Bools:
         """Where the value that rows have is not the computed one."""
-        return _differ(rows[:, self.position], self.values(rows, schema)[0], 0.0, schema, self.position)
+        return _differ(rows[:, self.position], self.values(rows, schema)[0], self.tolerance)
 
     def extended(self, rows: Floats) -> ByFunction:
         return self
 
     def _called(self, rows: Floats, schema: Schema) -> tuple[Floats, Bools]:
-        name = schema.names[self.position]
+        """What the function says, encoded, and where its column can hold it."""
+        column = schema.columns[self.position]
         if not len(rows):
             return np.empty(0), np.empty(0, dtype=bool)
         try:
-            given = self.function(schema.decode(rows))
+            cells = _cells_of(self.function(schema.decode(rows)))
         except Exception as error:
             raise OptionError(
-                f"the function that derives {name!r} raised {type(error).__name__} for {len(rows):,} rows: {error} "
-                "(the original error is above)."
+                f"the function that derives {column.name!r} raised {type(error).__name__} for {len(rows):,} rows: "
+                f"{error} (the original error is above)."
             ) from error
-        cells = np.asarray(given.to_list() if hasattr(given, "to_list") else given, dtype=object)
         if cells.shape != (len(rows),):
             raise OptionError(
-                f"the function that derives {name!r} returned shape {cells.shape} for {len(rows):,} rows; it must "
-                "return one value for each."
+                f"the function that derives {column.name!r} returned shape {cells.shape} for {len(rows):,} rows; it "
+                "must return one value for each."
             )
-        column = schema.columns[self.position]
         if column.is_categorical:
-            is_missing = np.asarray(pd.isna(cells))
-            codes = [None if gap else column.code(plain(cell)) for cell, gap in zip(cells, is_missing, strict=True)]
-            is_known = np.array([code is not None for code in codes]) | (is_missing & self.has_gaps)
-            return np.array([MISSING_CATEGORY if code is None else float(code) for code in codes]), is_known
+            codes = [column.code(plain(cell)) for cell in cells]
+            is_known = np.array([code is not None for code in codes]) | (pd.isna(cells) & self.may_be_missing)
+            return np.array([-1.0 if code is None else float(code) for code in codes]), is_known
         try:
-            return cells.astype(np.float64), np.ones(len(rows), dtype=bool)
+            return np.where(pd.isna(cells), np.nan, cells).astype(np.float64), np.ones(len(rows), dtype=bool)
         except (TypeError, ValueError) as error:
             raise OptionError(
-                f"the function that derives {name!r}, a numeric column, returned no numbers: {error}."
+                f"the function that derives {column.name!r}, a numeric column, returned no numbers: {error}."
             ) from error
+
+
+def _cells_of(given: Any) -> Objects:
+    """A column that a function returned, as an array; what is in a list keeps its types."""
+    if hasattr(given, "to_numpy"):
+        return np.asarray(given.to_numpy())
+    if isinstance(given, np.ndarray) or not hasattr(given, "__len__"):
+        return np.asarray(given)
+    cells = np.empty(len(given), dtype=object)
+    for at, cell in enumerate(given):
+        cells[at] = cell
+    return cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,15 +277,12 @@ class Partner:
     inputs: tuple[int, ...]
     keys: Floats
     partners: Floats
-    of_missing: float
+    of_missing: float | None
 
     @classmethod
     def of(cls, key: int, position: int, values: Floats) -> Partner:
-        return cls(position, (key,), np.empty(0), np.empty(0), float("nan")).extended(values)
-
-    @property
-    def fallback(self) -> float:
-        return float(self.partners[0]) if len(self.partners) else self.of_missing
+        """As whole training rows show it."""
+        return cls(position, (key,), np.empty(0), np.empty(0), None).extended(values)
 
     def extended(self, rows: Floats) -> Partner:
         """The same with the numbers of whole rows that were not known; those that were go with what they went with."""
@@ -235,7 +291,7 @@ class Partner:
         keys, first = np.unique(known, return_index=True)  # the first of equal ones; NaN, where there is one, is last
         is_there = ~np.isnan(keys)
         of_missing = self.of_missing
-        if np.isnan(of_missing) and not is_there.all():
+        if of_missing is None and not is_there.all():
             of_missing = float(partners[first[-1]])
         return replace(self, keys=keys[is_there], partners=partners[first[is_there]], of_missing=of_missing)
 
@@ -245,12 +301,13 @@ class Partner:
         left = right - 1
         right = np.minimum(right, len(self.keys) - 1)
         nearest = np.where(np.abs(given - self.keys[left]) <= np.abs(self.keys[right] - given), left, right)
-        values = np.where(np.isnan(given), self.of_missing, self.partners[nearest])
+        of_missing = np.nan if self.of_missing is None else self.of_missing
+        values = np.where(np.isnan(given), of_missing, self.partners[nearest])
         return values, np.ones(len(rows), dtype=bool)
 
     def contradicts(self, rows: Floats, schema: Schema) -> Bools:
         """Where numbers do not go together."""
-        return _differ(rows[:, self.position], self.values(rows, schema)[0], 0.0, schema, self.position)
+        return _differ(rows[:, self.position], self.values(rows, schema)[0], 0.0)
 
 
 def _numbers(name: str, schema: Schema, j: int, values: Floats) -> Floats:
@@ -266,31 +323,38 @@ def _held(exact: Floats, may_be_missing: Bools, position: int, fallback: float, 
     is_there = np.isfinite(exact) & (np.abs(exact) <= _LARGEST)
     is_value = is_there | (np.isnan(exact) & may_be_missing)
     values = np.where(is_value, exact, fallback)
-    if not schema.columns[position].is_categorical:
-        line = np.zeros((len(values), len(schema.columns)))
-        line[:, position] = np.where(is_there, values, 0.0)
-        values = np.where(is_there, schema.rounded(line)[:, position], values)
+    column = schema.columns[position]
+    if not column.is_categorical:
+        dtype = schema.container.number_dtype(column.prototype)
+        values = np.where(is_there, nearest_held(np.where(is_there, values, 0.0), dtype), values)
     return values, is_value
 
 
-def _differ(given: Floats, computed: Floats, half: float, schema: Schema, position: int) -> Bools:
-    column = schema.columns[position]
+def _tolerance(schema: Schema, j: int, training: Floats, digits: int | None = None) -> float:
+    """How far a value may be from the one computed: half of the last digit, and what the dtype of its column loses."""
+    column, half = schema.columns[j], 0.0 if digits is None else 0.5 * 10.0**-digits
     if column.is_categorical:
-        return np.asarray(given != computed)
+        return 0.0
     dtype = schema.container.number_dtype(column.prototype)
     if dtype.kind in "iu":
-        half = max(half, 0.5)
-    elif dtype.kind == "f" and dtype.itemsize < 8:
-        half += float(np.finfo(dtype).eps) * float(np.nanmax(np.abs(given), initial=0.0))
+        return max(half, 0.5)
+    if dtype.kind == "f" and dtype.itemsize < 8:
+        # Of the training column, not of each row: a sum loses digits of its largest term. A power of two, so that it
+        # is the same for values that were computed anew.
+        largest = float(np.nanmax(np.abs(training), initial=0.0))
+        return half + float(np.finfo(dtype).eps) * 2.0 ** np.frexp(largest)[1]
+    return half
+
+
+def _differ(given: Floats, computed: Floats, tolerance: float) -> Bools:
     with np.errstate(invalid="ignore"):
-        is_far = ~(np.abs(given - computed) <= half + _ROUNDING * np.maximum(np.abs(given), np.abs(computed)))
-    return np.asarray(is_far & ~(np.isnan(given) & np.isnan(computed)))
+        is_near = np.abs(given - computed) <= tolerance + _ROUNDING * np.maximum(np.abs(given), np.abs(computed))
+    return np.asarray(~is_near & ~(np.isnan(given) & np.isnan(computed)))
 
 
 def _contradicted(one: Computed, schema: Schema, rows: Floats) -> tuple[Bools, Floats]:
     values, is_value = one.values(rows, schema)
-    values = np.where(is_value, values, missing(schema, one.position))
-    return one.contradicts(rows, schema) | ~is_value, values
+    return one.contradicts(rows, schema) | ~is_value, np.where(is_value, values, missing(schema, one.position))
 
 
 def _check_followed(
@@ -303,11 +367,14 @@ def _check_followed(
         name, first, n_wrong = schema.names[one.position], int(np.argmax(is_wrong)), int(np.count_nonzero(is_wrong))
         rule = next(rule for feature, rule in derived.items() if schema.position(feature, "derived") == one.position)
         how = f"{str(rule)!r}" if isinstance(rule, Expression) else "its function"
+        advice = "Correct the rule (a column that is rounded needs round(..., digits)) or the rows."
+        if isinstance(one, ByFunction) and len(one.hidden) > 1:
+            later = [schema.names[j] for j in one.hidden if j != one.position]
+            advice += f" If it needs {listed(later)}, name it after them: it sees what is computed before it."
         has, would = (_shown(schema, one.position, cell) for cell in (values[first, one.position], by_rule[first]))
         raise OptionError(
             f"derived: {name!r} does not follow from {how} in {n_wrong:,} of {len(values):,} training rows "
-            f"({n_wrong / len(values):.1%}): row {first} has {has}, but {would} is computed. Correct the rule (a "
-            "column that is rounded needs round(..., digits)) or the rows."
+            f"({n_wrong / len(values):.1%}): row {first} has {has}, but {would} is computed. {advice}"
         )
 
 
@@ -319,7 +386,9 @@ def _shown(schema: Schema, j: int, value: float) -> str:
 def _are_twins(values: Floats) -> bool:
     """Whether each column tells all others; one column of a one-hot group does not."""
     n_values = {len(np.unique(column)) for column in values.T}
-    return len(n_values) == 1 and n_values.pop() == len(np.unique(values, axis=0, equal_nan=True)) > 2
+    # Of rows, numpy does not know that NaN is NaN.
+    n_together = len(Combination.of(np.arange(values.shape[1]), values).patterns)
+    return n_values == {n_together} and n_together > 2
 
 
 def _found_groups(schema: Schema, values: Floats, taken: set[int]) -> list[list[int]]:

@@ -54,6 +54,15 @@ class Relaxation:
             return Statement("relaxation.offer_one", fields)
         return Statement("relaxation.offer", {**fields, "count": self.n_changes})
 
+    def __getstate__(self) -> dict[str, Any]:
+        """In a pickle, functions of derived columns are only named: a result can be stored without anybody's code."""
+        rules = self.constraints
+        return {**vars(self), "constraints": None if rules is None else rules.without_functions()}
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Relaxation:
+        """The same: a copy within this process keeps the functions."""
+        return self
+
     def __str__(self) -> str:
         """``allow 'age' to increase: 3 changes, distance 0.4``."""
         return english(self.statement)

@@ -69,13 +69,16 @@ def fit_categories(container: Container, cells: Cells, name: Hashable) -> tuple[
         _missing_marker(cells, codes, name),
         bool((codes < 0).any()),
         container.native_levels(levels, prototype),
-        is_free_text=_is_free_text(levels, int(np.count_nonzero(codes >= 0))),
+        is_free_text=looks_like_free_text(levels, int(np.count_nonzero(codes >= 0))),
     )
     return column, codes.astype(np.float64)
 
 
-def _is_free_text(levels: Sequence[Any], n_values: int) -> bool:
-    """Whether a column looks like free text: most of its values, if there are not too few to tell, are unlike."""
+def looks_like_free_text(levels: Sequence[Any], n_values: int) -> bool:
+    """Whether a column looks like free text: most of its values, if there are not too few to tell, are unlike.
+
+    Saved explainers are checked by it: with another rule, those of before need this one.
+    """
     is_unlike = n_values >= _FEWEST_VALUES and len(levels) > n_values / 2
     return is_unlike and all(isinstance(level, str) for level in levels)
 

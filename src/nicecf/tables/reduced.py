@@ -30,10 +30,6 @@ class Computed(Protocol):
     def inputs(self) -> tuple[int, ...]:
         """The columns that it is computed from."""
 
-    @property
-    def fallback(self) -> float:
-        """A value of training rows, for where there is none: a model may refuse what it never saw."""
-
     def values(self, rows: Floats, schema: Schema) -> tuple[Floats, Bools]:
         """Its encoded values for whole rows, in which its inputs are filled, and where they are values at all."""
 
@@ -42,6 +38,30 @@ class Computed(Protocol):
 
     def extended(self, rows: Floats) -> Computed:
         """The same with what can be learned of whole rows, if it is learned from rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """A computed column of which only the place is told, not how it is computed: enough to measure distances."""
+
+    position: int
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """Nothing is told of them."""
+        return ()
+
+    def values(self, rows: Floats, schema: Schema) -> tuple[Floats, Bools]:
+        """What rows have."""
+        return rows[:, self.position], np.ones(len(rows), dtype=bool)
+
+    def contradicts(self, rows: Floats, schema: Schema) -> Bools:
+        """Nowhere."""
+        return np.zeros(len(rows), dtype=bool)
+
+    def extended(self, rows: Floats) -> Told:
+        """There is nothing to learn."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +106,7 @@ class ReducedSchema(Schema):
     @classmethod
     def without(
         cls, schema: Schema, values: Floats, groups: Sequence[Sequence[int]], computed: Sequence[Computed]
-    ) -> tuple[Schema, Floats]:
+    ) -> tuple[ReducedSchema, Floats]:
         """A training table, whose encoded rows are ``values``, with groups as one column each and nothing computed."""
         combinations = tuple(Combination.of(np.array(sorted(group), dtype=np.intp), values) for group in groups)
         rows, reduced = cls.made_of(schema, combinations, tuple(computed)).reduce(values, schema)
@@ -142,8 +162,6 @@ class ReducedSchema(Schema):
         for place, one in enumerate(self.combinations):
             whole[:, one.members] = one.patterns[rows[:, self.units.index(-1 - place)].astype(np.intp)]
         exists = np.ones(len(rows), dtype=bool)
-        for column in self.computed:  # a function of the table sees all of them, also those that follow later
-            whole[:, column.position] = column.fallback
         for column in self.computed:
             whole[:, column.position], is_value = column.values(whole, self.whole)
             exists &= is_value
@@ -159,7 +177,7 @@ class ReducedSchema(Schema):
             changed[:, one.position] = differs(rows[:, one.position], own[:, one.position])
         return own
 
-    def reduce(self, rows: Floats, full: Schema) -> tuple[Floats, Schema]:
+    def reduce(self, rows: Floats, full: Schema) -> tuple[Floats, ReducedSchema]:
         """Whole rows as those here, and this schema with the categories of ``full`` and combinations never seen."""
         reduced = np.empty((len(rows), len(self.units)))
         here, there = self._plain
@@ -219,6 +237,10 @@ class ReducedSchema(Schema):
         whole = tuple(replace(column, common=of_whole[j]) for j, column in enumerate(self.whole.columns))
         here = (replace(column, common=held) for column, held in zip(self.columns, common, strict=True))
         return replace(self, columns=tuple(here), whole=replace(self.whole, columns=whole))
+
+    def for_distances(self) -> ReducedSchema:
+        """The same without what columns are computed by, such as a function of the user: a result is stored with it."""
+        return replace(self, computed=tuple(Told(one.position) for one in self.computed))
 
     def spread(self, parts: Floats, rows: Floats, others: Floats) -> Floats:
         """A number for each column here -> for those of the table that differ; several of them share it."""

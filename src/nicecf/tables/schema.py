@@ -129,6 +129,10 @@ class Schema:
         columns = (replace(column, common=held) for column, held in zip(self.columns, common, strict=True))
         return replace(self, columns=tuple(columns))
 
+    def for_distances(self) -> Schema:
+        """The same, with no more than distances between rows need."""
+        return self
+
     def spread(self, parts: Floats, rows: Floats, others: Floats) -> Floats:
         """A number for each column of this schema -> for those of the whole table that differ between paired rows."""
         return parts

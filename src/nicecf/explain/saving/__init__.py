@@ -30,6 +30,7 @@ from nicecf.explain.saving.arrays import (
     index_to_members,
     n_rows_of,
     npy,
+    positions_from_members,
     privacy_from_members,
     privacy_to_members,
 )
@@ -38,6 +39,8 @@ from nicecf.explain.saving.checks import (
     check_canaries,
     check_cells,
     check_distance,
+    check_free_text,
+    check_histograms,
     check_index,
     check_kinds,
     check_outputs,
@@ -52,6 +55,7 @@ from nicecf.explain.saving.checks import (
 )
 from nicecf.explain.saving.columns import schema_from_json, schema_to_json, table_from_arrow, table_to_arrow
 from nicecf.explain.saving.models import check_measured, measured, models_of, models_to_json
+from nicecf.explain.saving.moving import check_functions, moving_from_members, moving_to_members, with_functions
 from nicecf.explain.training import Canaries, ModelOptions
 from nicecf.results.provenance import described, versions
 from nicecf.rules.constraints import Constraints
@@ -94,30 +98,41 @@ def notes(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def load(
-    make: Callable[..., Explainer], path: str | os.PathLike[str], model: Any, functions: Mapping[str, Any]
+    make: Callable[..., Explainer],
+    path: str | os.PathLike[str],
+    model: Any,
+    functions: Mapping[str, Any],
+    derived: Mapping[Any, Callable[[Any], Any]] | None,
 ) -> Explainer:
     """The saved explainer, with its models; ``make`` is its class, ``functions`` those of `FUNCTIONS`.
 
-    Raises FileError if the file is not, to the last bit, what was saved; ModelError if a model answers differently from
-    the one that the explainer was saved with; OptionError if a function is missing, or there is one too many.
+    ``derived``: the functions by which its columns follow from others. Raises FileError if the file is not, to the last
+    bit, what was saved; ModelError if a model answers differently from the one that the explainer was saved with;
+    OptionError if a function is missing, there is one too many, or one computes other columns than those in the file.
     """
     checked(path)
     manifest, members = archive.read(path, by=versions()["nicecf"])
     with _told_of(path):
         _check_manifest(manifest)
-        parts, options = _put_together(manifest, members)
-        nothing = [name for name in options if name not in signature(make).parameters]
+        saved = _options_of(manifest)
+        nothing = [name for name in saved if name not in signature(make).parameters]
         if nothing:
             raise Damaged(f"it has the option {listed(nothing)}, which this nicecf does not know")
+        table = schema_from_json(manifest["table"])
     _check_functions(path, functions, manifest["functions"], manifest["n_robust_to"])
-    options |= {name: functions[name] for name in manifest["functions"]}
+    options = saved | {name: functions[name] for name in manifest["functions"]}
+    options["constraints"] = with_functions(path, saved["constraints"], derived, table[0])
+    with _told_of(path):
+        parts = _put_together(manifest, members, table, options["constraints"])
+    check_functions(parts.schema, parts.rows, parts.positions)
     with _told_of(path):
         nice = make(model, **options)
+        _check_described(nice, saved["constraints"], manifest)
         _check_parts(nice, parts, manifest)
         _leave_open(nice, is_named=manifest.get("search_is_named", True))
     nice._keep(_fitted(nice, parts, manifest))
     named = described(nice.get_params(deep=False))
-    as_given = {name: named[name] for name in ("model", *manifest["functions"])}
+    as_given = {name: named[name] for name in ("model", *manifest["functions"], *(["constraints"] if derived else []))}
     nice._options = {**named, **from_json(manifest["described"]), **as_given}
     return nice
 
@@ -133,6 +148,7 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
     index, members_of_index = index_to_members(donors.index)
     privacy, members_of_privacy = privacy_to_members(fitted.privacy)
     autoencoder, members_of_autoencoder = autoencoder_to_members(own.measure if own and own.is_own else None)
+    moving, members_of_moving = moving_to_members(fitted.schema)
     weights = fitted.distance.weights
     manifest = {
         # The search that runs, not None: what a file means does not depend on a later default.
@@ -142,7 +158,8 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         "functions": functions,
         "n_robust_to": len(options["robust_to"]),
         "models": models_to_json([options["model"], *options["robust_to"]], fitted),
-        "table": schema_to_json(fitted.schema, fitted.statistics),
+        "table": schema_to_json(fitted.schema.full, fitted.statistics),
+        "moving": moving,
         "index": index,
         "scales": fitted.distance.scales.tolist(),
         "weights": None if weights is None else weights.tolist(),
@@ -155,10 +172,11 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
     }
     members = {
         "training.arrow": table_to_arrow(
-            np.concatenate([donors.index.values, donors.index.other_values]), fitted.schema
+            fitted.schema.expand(np.concatenate([donors.index.values, donors.index.other_values])), fitted.schema.full
         ),
         "outputs.npy": npy(donors.outputs),
         **({} if donors.cells is None else {"cells.npy": npy(donors.cells.astype(np.int64))}),
+        **members_of_moving,
         **members_of_index,
         **canaries_to_members(fitted.models.canaries),
         **members_of_privacy,
@@ -169,10 +187,12 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Everything that was learned, except for the models."""
+    """Everything that was learned, except for the models; ``rows`` are the training rows with all columns."""
 
     schema: Schema
     statistics: TableStatistics
+    rows: Floats
+    positions: Ints
     index: DonorIndex
     outputs: Floats
     canaries: Canaries
@@ -219,21 +239,38 @@ def _check_manifest(manifest: Mapping[str, Any]) -> None:
         raise Damaged("its models have fewer than two classes, or the same class twice")
 
 
-def _put_together(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> tuple[_Parts, dict[str, Any]]:
-    """The contents of a file, and the options except for functions."""
+def _options_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The options except for functions."""
+    # Files of before values of several donors could be mixed.
+    options = {"mix_donors": False} | {name: from_json(value) for name, value in manifest["options"].items()}
+    if options["constraints"] is not None:
+        options["constraints"] = Constraints(**options["constraints"])
+    return options
+
+
+def _put_together(
+    manifest: Mapping[str, Any],
+    members: Mapping[str, bytes],
+    table: tuple[Schema, TableStatistics],
+    constraints: Constraints | None,
+) -> _Parts:
+    """The contents of a file, with the columns of its ``table`` that move under the ``constraints``."""
     read = Reader(members)
-    schema, statistics = schema_from_json(manifest["table"])
-    n_features, (n_donors, n_others) = len(schema.columns), n_rows_of(manifest["index"])
+    (whole_schema, statistics), (n_donors, n_others) = table, n_rows_of(manifest["index"])
+    rows = table_from_arrow(members["training.arrow"], whole_schema, n_donors + n_others)
+    positions = positions_from_members(manifest["index"], read)
+    # Files of before columns could follow from others do not say so.
+    schema, values = moving_from_members(manifest.get("moving"), whole_schema, rows, positions, constraints, read)
+    n_features, n_classes, width = len(schema.columns), len(manifest["models"]["classes"]), sum(_widths(manifest))
     weights = None if manifest["weights"] is None else floats(manifest["weights"], "weights", n_features)
     distance = Heom(floats(manifest["scales"], "scales", n_features), weights)
-    n_classes = len(manifest["models"]["classes"])
-    width = sum(_widths(manifest))
-    values = table_from_arrow(members["training.arrow"], schema, n_donors + n_others)
     of_network = manifest["autoencoder"]
     parts = _Parts(
         schema,
         statistics,
-        index_from_members(manifest["index"], values, distance, read),
+        rows,
+        positions,
+        index_from_members(manifest["index"], values, positions, distance, read),
         read("outputs", np.float64, [n_donors, width]),
         canaries_from_members(n_features, width, read),
         np.array(wholes(manifest["n_decided"], "n_decided"), dtype=np.intp),
@@ -245,11 +282,7 @@ def _put_together(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> 
         raise Damaged("its donors do not match its classes")
     if read.names != set(members):
         raise Damaged(f"its manifest does not mention {listed(sorted(set(members) - read.names))}")
-    # Files of before values of several donors could be mixed.
-    options = {"mix_donors": False} | {name: from_json(value) for name, value in manifest["options"].items()}
-    if options["constraints"] is not None:
-        options["constraints"] = Constraints(**options["constraints"])
-    return parts, options
+    return parts
 
 
 def _cells(manifest: Mapping[str, Any], read: Reader) -> Ints | None:
@@ -268,18 +301,22 @@ def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
     """Damaged unless a ``fit`` with these options can have learned the parts."""
     schema, index, canaries = parts.schema, parts.index, parts.canaries
     n_classes, n_rows = len(parts.n_decided), int(parts.n_decided.sum())
-    _check_described(nice, manifest)
-    check_kinds(nice.categorical_features, schema.is_categorical)
+    check_kinds(nice.categorical_features, schema.full.is_categorical)
     check_weights(index.distance.weights, nice.feature_weights, schema)
     if parts.cells is not None:
         check_cells(parts.cells, TrainingValues.of(index))
     known = np.concatenate([index.values, index.other_values, canaries.values])
+    check_rows(parts.rows, schema.full, "its rows")
+    if "is_free_text" in manifest["table"]["columns"][0]:  # files of before: every text may change in them
+        check_free_text(schema.full, parts.rows)
     check_rows(known, schema, "its rows")
     check_index(index, parts.n_decided, n_classes)
     check_canaries(canaries, index, parts.n_decided)
     outputs = np.concatenate([parts.outputs, canaries.outputs])
     check_outputs(outputs, _widths(manifest), n_classes, "its outputs")
     is_guarded = parts.privacy.common is not None
+    whole_rows = np.concatenate([parts.rows, schema.expand(canaries.values)])
+    check_histograms(parts.statistics, schema, whole_rows, n_rows, is_guarded=is_guarded)
     check_distance(index.distance, nice.scale, schema, parts.statistics, known, n_rows, is_guarded=is_guarded)
     if (parts.privacy.min_count, parts.privacy.digests is None) != (nice.min_count, bool(nice.share_donor)):
         raise Damaged("its guard does not match its options")
@@ -305,9 +342,10 @@ def _leave_open(nice: Any, *, is_named: object) -> None:
         nice.search = None
 
 
-def _check_described(nice: Any, manifest: Mapping[str, Any]) -> None:
-    """A file has the options twice: as values, and as described in records."""
-    then, now = from_json(manifest["described"]), described(nice.get_params(deep=False))
+def _check_described(nice: Any, constraints: Constraints | None, manifest: Mapping[str, Any]) -> None:
+    """A file has the options twice: as values, and as described in records. ``constraints``: as they were saved."""
+    then = from_json(manifest["described"])
+    now = described(nice.get_params(deep=False) | {"constraints": constraints})
     if set(then) != {"model", *manifest["options"], *manifest["functions"]}:
         raise Damaged("its options are not described")
     # These two are converted on input, so they do not come back as given.
@@ -377,7 +415,7 @@ def _options_to_json(options: Mapping[str, Any], functions: list[str], fitted: F
         held["classes"] = list(fitted.panel.classes)
     if not isinstance(held[_KINDS], str):
         # Names, positions or a mask, perhaps from an iterator that is exhausted now: save the resulting mask.
-        held[_KINDS] = fitted.schema.is_categorical.tolist()
+        held[_KINDS] = fitted.schema.full.is_categorical.tolist()
     if isinstance(held["feature_weights"], (tuple, np.ndarray)):
         held["feature_weights"] = [plain(one) for one in held["feature_weights"]]
     written = {}

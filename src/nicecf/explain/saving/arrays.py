@@ -71,11 +71,18 @@ def n_rows_of(said: Mapping[str, Any]) -> tuple[int, int]:
     return whole(said["n_donors"], "n_donors"), whole(said.get("n_others", 0), "n_others")
 
 
-def index_from_members(said: Mapping[str, Any], values: Floats, distance: Heom, read: Reader) -> DonorIndex:
+def positions_from_members(said: Mapping[str, Any], read: Reader) -> Ints:
+    """The positions of the rows in the training table, those of donors first."""
+    positions: Ints = read("positions", np.int64, [sum(n_rows_of(said))])
+    return positions
+
+
+def index_from_members(
+    said: Mapping[str, Any], values: Floats, positions: Ints, distance: Heom, read: Reader
+) -> DonorIndex:
     """The index with the same leaves."""
     keys({"n_others": 0, **said}, ("n_donors", "n_others", "n_starts"), "its index")
-    n_starts, (n_donors, n_others) = wholes(said["n_starts"], "n_starts", least=1), n_rows_of(said)
-    positions: Ints = read("positions", np.int64, [n_donors + n_others])
+    n_starts, (n_donors, _) = wholes(said["n_starts"], "n_starts", least=1), n_rows_of(said)
     starts: Ints = read("leaf_starts", np.int64, [sum(n_starts)])
     of_groups = np.split(starts, np.cumsum(n_starts)[:-1])
     at = 0

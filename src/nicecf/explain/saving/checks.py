@@ -21,7 +21,7 @@ from nicecf.search.distance import Heom, weights_of
 from nicecf.search.neighbors import DonorIndex
 from nicecf.search.training_values import TrainingValues
 from nicecf.support.types import Bools, Floats, Ints, is_number
-from nicecf.tables.column import Column
+from nicecf.tables.column import Column, looks_like_free_text
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import ColumnStatistics, TableStatistics
 
@@ -90,6 +90,14 @@ def check_column(column: Column) -> None:
         raise Damaged(f"column {column.name!r} marks missing values with {column.missing!r}")
 
 
+def check_free_text(schema: Schema, rows: Floats) -> None:
+    """Damaged unless the columns that are said to be free text are those that look like it in all training rows."""
+    for column, cells in zip(schema.columns, rows.T, strict=True):
+        is_free_text = column.is_categorical and looks_like_free_text(column.levels, int(np.count_nonzero(cells >= 0)))
+        if column.is_free_text != is_free_text:
+            raise Damaged(f"column {column.name!r} is said to be free text, or not to be, unlike its training rows")
+
+
 def check_statistics(statistics: ColumnStatistics, column: Column) -> None:
     """Damaged unless the histogram is valid for such a column."""
     edges, counts = statistics.edges, statistics.counts
@@ -155,9 +163,23 @@ def check_canaries(canaries: Canaries, index: DonorIndex, n_decided: Ints) -> No
     if not is_right.all():
         raise Damaged("its canaries are not training rows")
     for row, position in zip(canaries.values, positions.tolist(), strict=True):
-        donors = index.values[index.positions == position]
-        if len(donors) and not np.array_equal(donors[0], row, equal_nan=True):
+        held = [index.values[index.positions == position], index.other_values[index.other_positions == position]]
+        if any(len(rows) and not np.array_equal(rows[0], row, equal_nan=True) for rows in held):
             raise Damaged(f"training row {position} is there twice, with different values")
+
+
+def check_histograms(
+    statistics: TableStatistics, schema: Schema, known: Floats, n_rows: int, *, is_guarded: bool
+) -> None:
+    """Damaged unless the histograms can be those of the training table, of which ``known`` are some whole rows."""
+    for j, (column, of) in enumerate(zip(schema.full.columns, statistics.columns, strict=True)):
+        n_seen = int(of.counts.sum()) + of.n_missing
+        if statistics.n_rows > n_rows or n_seen > statistics.n_rows or (n_seen < statistics.n_rows and not is_guarded):
+            raise Damaged(f"the histogram of column {column.name!r} does not match its training rows")
+        # What is computed may be rounded otherwise than in the training table.
+        is_told = statistics.n_rows == n_rows and not is_guarded and not schema.is_computed[j]
+        if is_told and not column.is_categorical:
+            _check_within(known[~np.isnan(known[:, j]), j], of, column)
 
 
 def check_distance(
@@ -174,16 +196,13 @@ def check_distance(
 
     If the statistics cover all rows and all values, they determine the ranges.
     """
-    for j, (column, of) in enumerate(zip(schema.columns, statistics.columns, strict=True)):
-        n_seen = int(of.counts.sum()) + of.n_missing
-        if statistics.n_rows > n_rows or n_seen > statistics.n_rows or (n_seen < statistics.n_rows and not is_guarded):
-            raise Damaged(f"the histogram of column {column.name!r} does not match its training rows")
+    for j, column in enumerate(schema.columns):
         least, most, slack = 0.0, 0.0, 0.0
         if not column.is_categorical:
+            of = statistics.columns[schema.full.position(column.name, "scales")]
             present = known[~np.isnan(known[:, j]), j]
             least, most = float(np.ptp(present)) if len(present) else 0.0, 2 * _LARGEST_NUMBER
             if statistics.n_rows == n_rows and not is_guarded:
-                _check_within(present, of, column)
                 least = most = _range_of(of)
             # With very large numbers the mean is rounded, and so is the deviation.
             slack = 2 * float(np.spacing(np.abs(of.edges).max(initial=0.0)))
@@ -198,7 +217,7 @@ def check_distance(
 
 def check_weights(weights: Floats | None, option: Any, schema: Schema) -> None:
     """Damaged unless the weights match the option."""
-    asked = weights_of(option, schema)
+    asked = schema.reduced_weights(weights_of(option, schema.full))
     if (None if weights is None else weights.tolist()) != (None if asked is None else asked.tolist()):
         raise Damaged("its weights do not match its option feature_weights")
 

@@ -53,6 +53,8 @@ def schema_from_json(said: dict[str, Any]) -> tuple[Schema, TableStatistics]:
         column = _column_from_json(one, container, kind)
         columns.append(column)
         statistics.append(_statistics_from_json(one["profile"], column))
+    if len({"is_free_text" in one for one in said["columns"]}) > 1:  # files of before do not say it of any
+        raise Damaged("it says of some columns only whether they are free text")
     names = [column.name for column in columns]
     if len(set(names)) < len(names) or (kind == "numpy" and names != [f"x{at}" for at in range(len(names))]):
         raise Damaged("the names of its columns are invalid")
@@ -65,14 +67,16 @@ def schema_from_json(said: dict[str, Any]) -> tuple[Schema, TableStatistics]:
 
 
 def _column_from_json(said: Any, container: Any, kind: str) -> Column:
-    keys(said, ("name", "kind", "dtype", "levels", "missing", "has_missing", "profile"), "a column")
+    expected = ("name", "kind", "dtype", "levels", "missing", "has_missing", "is_free_text", "profile")
+    keys({"is_free_text": False, **said}, expected, "a column")
+    is_free_text = switch(said.get("is_free_text", False), "is_free_text")
     levels = tuple(from_json(sequence(said["levels"], "levels")))
     prototype = prototype_from_json(said["dtype"], levels, kind)
     has_missing, missing = switch(said["has_missing"], "has_missing"), from_json(said["missing"])
     if said["kind"] not in ("category", "number"):
         raise Damaged(f"a column has the unknown kind {said['kind']!r}")
     if said["kind"] == "number":
-        if levels or has_missing or not (isinstance(missing, float) and np.isnan(missing)):
+        if levels or has_missing or is_free_text or not (isinstance(missing, float) and np.isnan(missing)):
             raise Damaged("a numeric column has categories")
         return Column(from_json(said["name"]), False, prototype)
     column = Column(
@@ -83,6 +87,7 @@ def _column_from_json(said: Any, container: Any, kind: str) -> Column:
         missing,
         has_missing,
         container.native_levels(levels, prototype),
+        is_free_text=is_free_text,
     )
     check_column(column)
     return column
@@ -109,6 +114,7 @@ def _column_to_json(column: Column, statistics: ColumnStatistics, kind: str) -> 
         "levels": to_json(list(column.levels)),
         "missing": to_json(column.missing),
         "has_missing": column.has_missing,
+        "is_free_text": column.is_free_text,
         "profile": {
             "decimals": statistics.decimals,
             "is_exact": statistics.is_exact,

@@ -74,7 +74,7 @@ def models_of(
     panel = _panel(models, said, options.decision, options.min_probability)
     for number, (model, features) in enumerate(zip(models, said["features"], strict=True)):
         _check_features(_who(number), _features(model), features)
-    most = max(1, min(_ROWS_ASKED, CELLS_PER_CALL // len(schema.columns)))
+    most = max(1, min(_ROWS_ASKED, CELLS_PER_CALL // len(schema.full.columns)))
     some = np.unique(np.linspace(0, len(index.values) - 1, most).astype(np.intp)) if len(index.values) else np.arange(0)
     asked = Canaries(
         np.concatenate([canaries.values, index.values[some]]),

@@ -50,8 +50,10 @@ class Derived(Kind[dict[Feature, Derivation]]):
         self, mine: dict[Feature, Derivation], theirs: dict[Feature, Derivation], fixed: Sequence[Feature]
     ) -> dict[Feature, Derivation]:
         for feature in mine:
-            if feature in theirs and self.to_plain({0: mine[feature]}) != self.to_plain({0: theirs[feature]}):
-                raise OptionError(f"{feature!r} is derived in two ways. Give one.")
+            ways = [self.to_plain({feature: one[feature]})[feature] for one in (mine, theirs) if feature in one]
+            if len(ways) > 1 and ways[0] != ways[1]:
+                one, other = (way if isinstance(way, str) else f"the function {way['function']!r}" for way in ways)
+                raise OptionError(f"{feature!r} is derived in two ways, by {one} and by {other}. Give one.")
         return {**theirs, **mine}
 
     def abouts(self, rule: dict[Feature, Derivation]) -> Iterable[Feature]:
