@@ -1,11 +1,12 @@
 """Rows that could exist: derived columns, relations, one-hot groups, twins, free text; in every search and baseline."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from nicecf import NICE, Constraints, baselines
-from nicecf.exceptions import OptionError
+from nicecf import NICE, Constraints, OptionError, RulesWarning, baselines
 
 N = 400
 RATIO = "round(debt * 12 / income, 2)"
@@ -57,6 +58,23 @@ def check_possible(cfs, rows=ROWS):
 
 def explained(rows=ROWS, constraints=ALL, **options):
     return NICE(model, classes=[0, 1], constraints=constraints, **options).fit(X, Y).explain(rows, progress=False)
+
+
+def test_a_fit_warns_once_of_what_no_rule_covers_with_the_line_to_add():
+    with pytest.warns(RulesWarning, match="no rule says what follows") as seen:
+        NICE(model, classes=[0, 1]).fit(X, Y)
+    assert len(seen) == 1
+    said = str(seen[0].message)
+    assert seen[0].filename == __file__
+    line = "Constraints(groups=['auto'], derived={'ratio': 'round(debt * 12 / income, 2)'})"
+    assert line in said
+    assert "'education', 'education_number'" in said
+    own_groups = [DUMMIES, ["education", "education_number"]]
+    for rules in (line, f"Constraints(derived={{'ratio': {RATIO!r}}}, groups={own_groups})"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            NICE(model, classes=[0, 1], constraints=eval(rules)).fit(X, Y)
+            baselines.WIT(model, classes=[0, 1]).fit(X, Y)
 
 
 def test_without_rules_rows_contradict_themselves():
@@ -188,6 +206,19 @@ def test_a_row_within_the_rounding_is_scored_as_it_was_handed_in():
     cfs = explained(rows)
     np.testing.assert_allclose(cfs.batch.before.probabilities, model(rows))
     assert cfs.found.all()
+
+
+def test_what_follows_from_nothing_that_changed_stays_as_it_was():
+    rows = ROWS[:30].assign(ratio=lambda table: table["debt"] * 12 / table["income"])
+    cfs = explained(rows, constraints=ALL & Constraints(immutable=["debt", "income"]))
+    cfs = cfs[cfs.found]
+    after = cfs.to_frame()
+    stays = (after["ratio"] == rows.loc[after.index, "ratio"]).to_numpy()
+    assert stays.mean() > 0.8
+    np.testing.assert_allclose(cfs.batch.after.probabilities, model(after))
+    # But for rows that the model would not accept then.
+    own = after[~stays].assign(ratio=rows["ratio"])
+    assert (model(own).argmax(axis=1) == cfs.batch.before.decided[~stays]).all()
 
 
 def test_relations_can_be_those_of_a_call_or_of_a_row():
@@ -339,8 +370,8 @@ def test_free_text_of_others_is_handed_to_nobody():
     assert "note" not in set(cfs.changes()["feature"])
     assert cfs.found.any()
     assert not cfs.found.all()
-    assert all("'note' looks like free text" in one for one in cfs.notes)
-    assert "'note' looks like free text" in next(reason for reason in cfs.reasons if reason)
+    assert all("looks like free text: 'note'" in one for one in cfs.notes)
+    assert "looks like free text may not change: 'note'" in next(reason for reason in cfs.reasons if reason)
     named = nice.explain(rows, constraints=Constraints(may_change=["note"]))
     assert named.found.all()
     assert "note" in set(named.changes()["feature"])

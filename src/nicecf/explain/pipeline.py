@@ -16,6 +16,7 @@ from nicecf.explain.verify import verify
 from nicecf.explain.why_not import Reasons, why_not
 from nicecf.explain.withhold import withhold
 from nicecf.models.decision import Panel
+from nicecf.models.scorer import Scorer
 from nicecf.models.twin import NotSupported
 from nicecf.results.batch import Batch, Scored
 from nicecf.results.long_tables import Front, Steps
@@ -62,9 +63,10 @@ def batch_of(
     row = np.concatenate([still, points.row])
     order = np.argsort(row, kind="stable")
     row = row[order]
-    whole = schema.expand(points.values)
+    of_whole = fitted.models.scorer(schema.full, by_twin=by_twin_alone)
+    whole, outputs = _with_own_values(question, points, of_whole)
     values = np.concatenate([question.given[still], whole])[order]
-    outputs = np.concatenate([question.outputs[still], points.outputs])[order]
+    outputs = np.concatenate([question.outputs[still], outputs])[order]
     donors = np.concatenate([np.full(n_still, -1), fitted.positions(points.donor)])[order]
     found = (question.is_answered | answers.has_answer())[row]
     held = np.full(values.shape, -1, dtype=np.intp)
@@ -74,6 +76,7 @@ def batch_of(
         moved = np.concatenate([question.rows[still], points.values])[order]
         errors[found] = question.error(moved[found])
     several = call.n_wanted > 1
+    front = _front(question, answers.front, fitted, of_whole)
     # What the caller does to the table afterwards is not what was explained.
     table = schema.container.take(call.X, row)
     return Batch(
@@ -94,12 +97,35 @@ def batch_of(
         steps=_steps(answers, panel, order, question.given[points.row], whole, schema, n_still=n_still),
         distance=TableDistance(schema.for_distances(), fitted.distance),
         errors=errors,
-        front=_front(question, answers.front, fitted),
+        front=front,
         has_several=several,
         provenance=_provenance(call, fitted, question),
-        model_calls=0 if by_twin_alone else question.score.calls,
-        model_rows=0 if by_twin_alone else question.score.rows,
+        model_calls=0 if by_twin_alone else question.score.calls + of_whole.calls,
+        model_rows=0 if by_twin_alone else question.score.rows + of_whole.rows,
     )
+
+
+def _with_own_values(question: Question, points: Points, of_whole: Scorer) -> tuple[Floats, Floats]:
+    """Counterfactuals as whole rows, and what the models say of them.
+
+    What is computed from columns that did not change is the row's own again: it may have been rounded otherwise. The
+    models are asked about that, and if they do not accept it, the computed value stands. ``of_whole`` asks about rows
+    with all columns.
+    """
+    schema, panel = question.schema, question.panel
+    whole, outputs = schema.expand(points.values), points.outputs
+    if not isinstance(schema, ReducedSchema) or question.given is None or not len(points.row):
+        return whole, outputs
+    given = question.given[points.row]
+    own = schema.with_own_values(given, whole)
+    is_other = differs(own, whole).any(axis=1)
+    if is_other.any():
+        lines = np.flatnonzero(is_other)
+        said = of_whole(own[lines])
+        is_accepted = panel.accepts(said, question.wanted[points.row[lines]])
+        whole, outputs = whole.copy(), outputs.copy()
+        whole[lines[is_accepted]], outputs[lines[is_accepted]] = own[lines[is_accepted]], said[is_accepted]
+    return whole, outputs
 
 
 def _scored(panel: Panel, values: Floats, outputs: Floats) -> Scored:
@@ -145,18 +171,19 @@ def _of_table(schema: Schema, held: Ints, before: Floats, after: Floats) -> Ints
     return np.where(differs(before, after), of_table, -1)
 
 
-def _front(question: Question, points: Points | None, fitted: Fitted) -> Front | None:
+def _front(question: Question, points: Points | None, fitted: Fitted, of_whole: Scorer) -> Front | None:
     if points is None:
         return None
     assert question.given is not None
-    panel, whole = fitted.panel, question.schema.expand(points.values)
+    panel = fitted.panel
+    whole, outputs = _with_own_values(question, points, of_whole)
     counts = np.bincount(points.row, minlength=len(question))
     unknown = np.full(len(points.row), np.nan)
     return Front(
         np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
         whole,
-        panel.probabilities(points.outputs),
-        panel.decide(points.outputs),
+        panel.probabilities(outputs),
+        panel.decide(outputs),
         fitted.positions(points.donor),
         _of_table(question.schema, _held(question, points, fitted), question.given[points.row], whole),
         unknown if question.error is None else question.error(points.values),

@@ -28,8 +28,8 @@ def warn_of_uncovered(schema: Schema, values: Floats, constraints: Constraints |
     more = f"; and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
     warnings.warn(
         f"no rule says what follows from what in this table, so that counterfactuals may contradict themselves: "
-        f"{'; '.join(named)}{more}. Pass NICE(..., constraints={_rules_for(found)}), with all that "
-        "nicecf.suggest_rules(X) suggests, or silence this RulesWarning.",
+        f"{'; '.join(named)}{more}. Pass NICE(..., constraints={_rules_for(found)}), or silence this "
+        "RulesWarning. nicecf.suggest_rules(X), or nicecf rules on the command line, suggests more.",
         RulesWarning,
         stacklevel=4,
     )

@@ -167,6 +167,16 @@ class ReducedSchema(Schema):
             exists &= is_value
         return whole, exists
 
+    def with_own_values(self, rows: Floats, others: Floats) -> Floats:
+        """Others, whole rows, in which what follows from nothing that differs is as in paired rows."""
+        own = others.copy()
+        changed = differs(rows, others)
+        for one in self.computed:  # in an order in which what it follows from comes first
+            stays = ~changed[:, one.inputs].any(axis=1)
+            own[stays, one.position] = rows[stays, one.position]
+            changed[:, one.position] = differs(rows[:, one.position], own[:, one.position])
+        return own
+
     def reduce(self, rows: Floats, full: Schema) -> tuple[Floats, ReducedSchema]:
         """Whole rows as those here, and this schema with the categories of ``full`` and combinations never seen."""
         reduced = np.empty((len(rows), len(self.units)))

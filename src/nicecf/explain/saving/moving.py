@@ -16,10 +16,11 @@ from nicecf.exceptions import OptionError
 from nicecf.explain.saving.archive import Damaged
 from nicecf.explain.saving.arrays import Members, Reader, npy
 from nicecf.explain.saving.checks import check_rows, keys, sequence, whole, wholes
+from nicecf.rules.computed import ByFunction, Partner
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.kinds.derived import FunctionName, function_name
 from nicecf.rules.kinds.groups import AUTO
-from nicecf.rules.moving import ByFunction, Partner, computed_of, contradictions
+from nicecf.rules.moving import computed_of, contradictions
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.reduced import Combination, Computed, ReducedSchema
 from nicecf.tables.schema import Schema, differs
