@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from nicecf import NICE, Constraints, OptionError, RulesWarning, baselines
 
@@ -157,7 +158,7 @@ def test_first_dummies_may_be_dropped():
     three = dropped.assign(for_bike=np.where(X["for_car"] & (np.arange(N) % 2 == 0), 1, 0))
     nice = NICE(lambda t: full(t.drop(columns="for_bike")), classes=[0, 1], constraints=rules).fit(three, Y)
     others = [name for name in three if not name.startswith("for_") and name != "ratio"]
-    cfs = nice.explain(three, constraints=Constraints(immutable=others))
+    cfs = nice.explain(three[:150], constraints=Constraints(immutable=others))
     cfs = cfs[cfs.found]
     assert (cfs.to_frame()[["for_shop", "for_tv", "for_bike"]].sum(axis=1) <= 1).all()
     assert {1, 2} == set(cfs.changes().groupby("row").size())  # from none of them, and from one to another
@@ -395,3 +396,132 @@ def test_nothing_becomes_missing_in_one_word():
     assert not cfs.found.any()
     assert "no value may become missing" in cfs.reasons[0]
     assert cfs.relaxations[0].action == "allow values to become missing"
+
+
+# Values that were rounded otherwise than the rule rounds: halves, up instead of to the even neighbor.
+
+
+def halves(seed=0, n=400):
+    random = np.random.default_rng(seed)
+    a, c = random.integers(0, 40, n), random.integers(0, 20, n)
+    return pd.DataFrame({"a": a, "c": c, "d": np.floor(a / 2 + 0.5).astype(int)})
+
+
+HALF = {"d": "round(a / 2)"}
+
+
+def over_twelve(table):
+    return np.column_stack([table["c"] <= 12, table["c"] > 12]).astype(float)
+
+
+def test_own_values_that_stay_contradict_nothing():
+    table = halves().assign(e=lambda table: table["d"] + table["c"])
+    rules = Constraints(derived={**HALF, "e": "d + c"})
+    nice = NICE(over_twelve, classes=[0, 1], constraints=rules, justified=False).fit(table)
+    cfs = nice.explain(table[table["c"] <= 12])
+    after = cfs.to_frame()
+    assert cfs.found.all()
+    assert (after["d"] + after["c"] == after["e"]).all()
+    assert nice.explain(after, target_class=0).found.all()
+
+
+def test_own_values_that_stay_keep_relations():
+    table = halves()
+    table = table[table["d"] + table["c"] <= 19].reset_index(drop=True)
+    rules = Constraints(derived=HALF, relations=["d + c <= 19"])
+    nice = NICE(over_twelve, classes=[0, 1], constraints=rules, justified=False).fit(table)
+    after = nice.explain(table[table["c"] <= 12]).to_frame().dropna()
+    assert len(after)
+    assert (after["d"] + after["c"] <= 19).all()
+
+
+@pytest.mark.parametrize("rule", ["immutable", "increasing"])
+def test_rules_of_a_derived_column_are_about_the_value_that_was_handed_in(rule):
+    table = halves()
+    even = lambda table: np.column_stack([table["a"] % 2 != 0, table["a"] % 2 == 0]).astype(float)
+    rules = Constraints(derived=HALF, **{rule: ["d"]})
+    rows = table[table["a"] % 2 == 1]
+    cfs = NICE(even, classes=[0, 1], constraints=rules, justified=False).fit(table).explain(rows)
+    change = (cfs.to_frame()["d"] - rows["d"])[cfs.found]
+    assert len(change)
+    assert (change == 0).all() if rule == "immutable" else (change >= 0).all()
+
+
+def twins(n=400):
+    random = np.random.default_rng(0)
+    key = random.integers(0, 15, n)
+    partner = 100.0 + random.permutation(15)[key]
+    x, z = random.normal(size=(2, n)).round(1)
+    return pd.DataFrame({"k": key.astype(float), "p": partner, "x": x, "z": z})
+
+
+def by_key(table):
+    chance = 1 / (1 + np.exp(-(table["k"] - 7.5 + 0.1 * table["z"] + 0.1 * table["x"])))
+    return np.column_stack([1 - chance, chance])
+
+
+@pytest.mark.parametrize("group", [["p", "x"], ["k", "x"]], ids=str)
+def test_a_group_of_ones_own_may_name_either_twin(group):
+    table = twins()
+    rules = Constraints(groups=["auto", group])
+    rows = table[by_key(table).argmax(axis=1) == 0]
+    cfs = NICE(by_key, classes=[0, 1], constraints=rules, justified=False).fit(table).explain(rows)
+    known = set(zip(table["p"], table["x"], strict=True))
+    after = cfs.to_frame()
+    assert all(pair in known for pair in zip(after["p"], after["x"], strict=True))
+
+
+def test_either_twin_may_have_a_weight():
+    table = twins()
+    rows = table[by_key(table).argmax(axis=1) == 0]
+    options = {"constraints": Constraints(groups="auto"), "justified": False, "optimize": "proximity"}
+    free, by_one, by_other = (
+        NICE(by_key, classes=[0, 1], feature_weights=weights, **options).fit(table).explain(rows).metrics()["proximity"]
+        for weights in (None, {"k": 50}, {"p": 50})
+    )
+    assert (by_one == by_other).all()
+    assert (by_one > free).any()
+
+
+@pytest.mark.parametrize("options", [{}, {"mix_donors": False}, {"search": "greedy", "share_donor": False}], ids=str)
+def test_groups_of_ones_own_that_meet_in_a_found_one_are_one(options):
+    random = np.random.default_rng(0)
+    table = pd.get_dummies(pd.Series(random.choice(list("abc"), 300)), prefix="col").astype(int)
+    table = pd.concat([table, pd.DataFrame(random.normal(size=(300, 3)), columns=list("beh"))], axis=1)
+
+    def ask(rows):
+        chance = 1 / (1 + np.exp(-(rows["b"] + rows["e"] + rows["h"] + 2 * rows["col_a"] - 1)))
+        return np.column_stack([1 - chance, chance])
+
+    rules = Constraints(groups=["auto", ["col_a", "b"], ["col_b", "e"]])
+    rows = table[ask(table).argmax(axis=1) == 0][:40]
+    cfs = NICE(ask, classes=[0, 1], constraints=rules, justified=False, **options).fit(table).explain(rows)
+    together = ["col_a", "col_b", "col_c", "b", "e"]
+    known = {*table[together].itertuples(index=False, name=None)}
+    after = cfs[cfs.found].to_frame()
+    assert len(after)
+    assert all(values in known for values in after[together].itertuples(index=False, name=None))
+
+
+def test_a_guarded_explainer_does_not_tell_what_goes_with_a_rare_value():
+    table = twins()
+    table.loc[len(table)] = [99.0, 777.0, 0.0, 0.0]
+    nice = NICE(by_key, classes=[0, 1], constraints=Constraints(groups="auto"), min_count=5, justified=False).fit(table)
+    cfs = nice.explain(table[:1].assign(k=99.0, p=100.0), target_class=0)
+    assert list(cfs.reason_kinds) == ["contradicts_itself"]
+    assert "777" not in cfs.reasons[0]
+
+
+def test_values_that_a_relation_tells_apart_are_not_taken_for_one_another():
+    random = np.random.default_rng(0)
+    table = pd.DataFrame({"a": random.integers(0, 20, 400), "b": random.integers(0, 20, 400)})
+    table = table[(table["a"] < 10) | (table["a"] >= table["b"])].reset_index(drop=True)
+    label = (table["a"] >= 10).astype(int)
+    tree = DecisionTreeClassifier(random_state=0).fit(table, label)
+    rules = Constraints(relations=["a >= 10 implies a >= b"])
+    rows = table[label == 0]
+    read, asked = (
+        NICE(model, classes=classes, constraints=rules).fit(table, label).explain(rows).metrics()["proximity"].mean()
+        for model, classes in ((tree, None), (tree.predict_proba, [0, 1]))
+    )
+    assert read == pytest.approx(asked)

@@ -46,7 +46,9 @@ def ask(call: Call, fitted: Fitted, *, by_twin: bool = False) -> Question:
     given, full = fitted.schema.full.encode(call.X)
     rows, schema = fitted.schema.reduce(given, full)
     index = schema.container.labels(call.X)
-    parts = parts_of(fitted.constraints, call.constraints, schema, rows, trained=fitted.schema, index=index)
+    parts = parts_of(
+        fitted.constraints, call.constraints, schema, rows, trained=fitted.schema, index=index, given=given
+    )
     targets = targets_of(call.target_class, fitted.panel.classes, len(rows))
     score = fitted.models.scorer(schema, by_twin=by_twin, deadline=call.deadline)
     ahead, outputs = Ahead(rows[:0]), np.empty((0, fitted.panel.width))

@@ -117,7 +117,14 @@ def _with_own_values(question: Question, points: Points, of_whole: Scorer) -> tu
     if not isinstance(schema, ReducedSchema) or question.given is None or not len(points.row):
         return whole, outputs
     given = question.given[points.row]
-    own = schema.with_own_values(given, whole)
+    # What a relation compares was checked as it was computed.
+    compared = {
+        j
+        for part in question.parts
+        if part.rules and part.rules.of_whole_rows
+        for j in part.rules.of_whole_rows.compared
+    }
+    own = schema.with_own_values(given, whole, but=compared)
     is_other = differs(own, whole).any(axis=1)
     if is_other.any():
         lines = np.flatnonzero(is_other)

@@ -69,8 +69,10 @@ def _why_impossible(question: Question, line: int) -> Statement:
         if is_other[0]:
             has, would = (Value(cell_of(schema, j, one)) for one in (row[0, j], computed[0]))
             feature = Features((schema.names[j],))
-            if has.value is None and would.value is None:
+            if would.value is None:
                 return Statement("reason.not_computed", {"feature": feature})
+            if question.trained.full.columns[j].common is not None:  # what a twin is may be told of nobody
+                return Statement("reason.contradicts_itself", {"feature": feature})
             return Statement("reason.contradicts_derived", {"feature": feature, "value": has, "computed": would})
     (part,) = (part for part in question.parts if line in part.lines)
     relations = [Relation.parse(str(one)) for one in part.constraints.relations]
@@ -119,7 +121,7 @@ class _WhyNot:
         if search is None or constraints is None or self.question.score.is_out_of_time():
             return relaxation
         row = self.question.take(np.array([line]))
-        rules = rules_of(constraints, row.schema, row.rows, trained=row.trained, is_checked=True)
+        rules = rules_of(constraints, row.schema, row.rows, trained=row.trained, is_checked=True, given=row.given)
         points = search(replace(row, rules=rules, n_wanted=1, likely=None)).points
         if not len(points.row):  # for want of time
             return relaxation
@@ -136,7 +138,10 @@ class _WhyNot:
             if question.score.is_out_of_time():
                 break
             rows = question.rows[part.lines]
-            rules = rules_of(rule.constraints, question.schema, rows, trained=question.trained, is_checked=True)
+            given = None if question.given is None else question.given[part.lines]
+            rules = rules_of(
+                rule.constraints, question.schema, rows, trained=question.trained, is_checked=True, given=given
+            )
             relaxed = replace(question.take(lines), rules=rules.take(left), panel=rule.panel)
             # Without the limit on changes, the donors are those of the search itself, whichever had to be tried.
             most = None if rule.name == "max_changes" else _tried_for_each(part.constraints, question.panel)

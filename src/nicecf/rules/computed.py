@@ -69,6 +69,10 @@ class ByExpression:
         exact = Expression(root.operand) if isinstance(root, Rounded) else self.expression
         return _differ(rows[:, self.position], self._evaluated(exact, rows, schema), self.tolerance)
 
+    @property
+    def twin(self) -> int | None:
+        return None
+
     def extended(self, rows: Floats) -> ByExpression:
         return self
 
@@ -119,6 +123,10 @@ class ByFunction:
     def contradicts(self, rows: Floats, schema: Schema) -> Bools:
         """Where the value that rows have is not the computed one."""
         return _differ(rows[:, self.position], self.values(rows, schema)[0], self.tolerance)
+
+    @property
+    def twin(self) -> int | None:
+        return None
 
     def extended(self, rows: Floats) -> ByFunction:
         return self
@@ -173,6 +181,10 @@ class Partner:
     keys: Floats
     partners: Floats
     of_missing: float | None
+
+    @property
+    def twin(self) -> int | None:
+        return self.inputs[0]
 
     @classmethod
     def of(cls, key: int, position: int, values: Floats) -> Partner:

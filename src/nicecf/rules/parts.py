@@ -30,11 +30,19 @@ class Part:
 
 
 def parts_of(
-    own: Constraints, of_call: Any, schema: Schema, rows: Floats, *, trained: Schema, index: pd.Index[Any]
+    own: Constraints,
+    of_call: Any,
+    schema: Schema,
+    rows: Floats,
+    *,
+    trained: Schema,
+    index: pd.Index[Any],
+    given: Floats,
 ) -> list[Part]:
     """The rows by the rules that they are under: those of the explainer and, on top, those of the call.
 
-    ``of_call``: constraints, a list with one for each row, or None.
+    ``given``: the rows with all columns, as they were handed in. ``of_call``: constraints, a list with one for each
+    row, or None.
     """
     if of_call is None or isinstance(of_call, Constraints):
         of_rows = [(np.arange(len(rows)), of_call)]
@@ -47,7 +55,11 @@ def parts_of(
             _check_for_call(own, one)
         both = own if one is None else own & one
         is_ruled = bool(both) or guards
-        rules = rules_of(both, schema, rows[lines], trained=trained, index=index[lines]) if is_ruled else None
+        rules = (
+            rules_of(both, schema, rows[lines], trained=trained, index=index[lines], given=given[lines])
+            if is_ruled
+            else None
+        )
         parts.append(Part(lines, both, rules))
     return parts
 

@@ -11,6 +11,7 @@ from nicecf.rules.columns import RuledRows
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.kinds import KINDS
 from nicecf.rules.kinds.allowed import Among
+from nicecf.rules.kinds.groups import joined_groups
 from nicecf.rules.row_rules import Condition, Meaning, Rules
 from nicecf.rules.whole_rows import OwnRules, Together, WholeRows
 from nicecf.support.types import Floats, Ints
@@ -26,14 +27,16 @@ def rules_of(
     trained: Schema,
     index: pd.Index[Any] | None = None,
     is_checked: bool = False,
+    given: Floats | None = None,
 ) -> Rules:
     """Read constraints for some rows.
 
     ``trained`` is the schema of the training table: it knows which values a donor can have. ``index`` are the labels of
     the rows, which those of per-row bounds must equal. ``is_checked``: they were read before, so that a value that no
-    counterfactual could have is not a mistake, but one that other rows have.
+    counterfactual could have is not a mistake, but one that other rows have. ``given``: the rows with all columns, as
+    they were handed in, where that is known.
     """
-    whole = schema.expand(rows)
+    whole = schema.expand(rows) if given is None else given
     table = RuledRows(schema.full, whole, trained.full, index, is_checked)
     meanings = [kind.meaning(getattr(constraints, kind.name), table) for kind in KINDS]
     fixed = {j for meaning in meanings for j in meaning.fixed}
@@ -77,9 +80,9 @@ def _groups(schema: Schema, meanings: list[Meaning]) -> tuple[Ints, ...]:
     groups = [group for meaning in meanings for group in meaning.groups]
     if not isinstance(schema, ReducedSchema):
         return tuple(groups)
-    # A group of the columns that move together anyway is one of them.
-    moving = (np.unique(schema.unit_of[group]) for group in groups)
-    return tuple(group[group >= 0] for group in moving if np.count_nonzero(group >= 0) > 1)
+    # Columns that move together anyway are one, and groups that both have it are one too.
+    moving = joined_groups([int(j) for j in np.unique(schema.unit_of[group]) if j >= 0] for group in groups)
+    return tuple(np.unique(np.array(group, dtype=np.intp)) for group in moving if len(group) > 1)
 
 
 def _of_whole_rows(

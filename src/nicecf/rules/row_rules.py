@@ -19,6 +19,13 @@ class WholeRowRule(Protocol):
     def holds(self, lines: Ints, values: Floats) -> Bools:
         """Whether it holds for values in place of rows; ``lines`` tells which rows these are."""
 
+    @property
+    def compared(self) -> list[int]:
+        """The columns of the whole table that are compared with each other."""
+
+    def tells_apart(self) -> Bools:
+        """The features of which no two values are alike, whatever the model says of them."""
+
     def take(self, lines: Ints) -> WholeRowRule:
         """The same for some of the rows."""
 
@@ -75,6 +82,11 @@ class Rules:
         conditions = tuple(tuple(one.take(lines) for one in of_feature) for of_feature in self.conditions)
         whole = None if self.of_whole_rows is None else self.of_whole_rows.take(lines)
         return replace(self, rows=self.rows[lines], conditions=conditions, of_whole_rows=whole)
+
+    @cached_property
+    def tells_apart(self) -> Bools:
+        """Features of which the rules may tell any two values apart, though the model does not."""
+        return self.restricts if self.of_whole_rows is None else self.restricts | self.of_whole_rows.tells_apart()
 
     def are_possible(self, lines: Ints, values: Floats) -> Bools:
         """Whether values in place of rows keep the rules that are not about one feature."""

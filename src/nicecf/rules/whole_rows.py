@@ -39,14 +39,28 @@ class WholeRows:
             whole, kept = self.schema.expanded(values)
         for relation in self.relations:
             kept &= holds(relation, whole, self.schema.full)
+        unmoved = self.schema.stays(self.rows[lines], whole) if isinstance(self.schema, ReducedSchema) else {}
         for one in self.computed:
             row, new = self.rows[lines, one.position], whole[:, one.position]
-            stays = ~differs(row, new)
+            stays = ~differs(row, new) | unmoved[one.position]
             may = np.full(len(stays), not one.is_fixed)
             for condition in one.conditions:
                 may &= condition.allows(lines, row, new)
             kept &= may | stays
         return kept
+
+    @property
+    def compared(self) -> list[int]:
+        """The columns of the table that relations name."""
+        names = dict.fromkeys(name for relation in self.relations for name in relation.columns)
+        return [self.schema.full.position(name, "relations") for name in names]
+
+    def tells_apart(self) -> Bools:
+        """The columns that move of which no two values are alike: a relation may tell them apart."""
+        apart = np.zeros(len(self.schema.columns), dtype=bool)
+        moving = np.array([self.schema.moving(j) for j in self.compared], dtype=np.intp)
+        apart[moving[moving >= 0]] = True
+        return apart
 
     def take(self, lines: Ints) -> WholeRows:
         """The same for some of the rows."""

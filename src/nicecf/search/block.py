@@ -29,7 +29,7 @@ class RowMoves:
 
     def __init__(self, rows: Floats, training: TrainingValues, rules: Rules | None) -> None:
         self.rows = rows
-        self.training = training if rules is None else training.told_apart(rules.restricts)
+        self.training = training if rules is None else training.told_apart(rules.tells_apart)
         self._rules = rules
         self._groups = Groups.of(rules)
         self.in_group = np.zeros(rows.shape[1], dtype=bool)

@@ -7,7 +7,7 @@ needs to know nothing of either: whatever it makes of them is a whole row again 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
@@ -30,6 +30,10 @@ class Computed(Protocol):
     def inputs(self) -> tuple[int, ...]:
         """The columns that it is computed from."""
 
+    @property
+    def twin(self) -> int | None:
+        """The column that it determines as well as that determines it, if there is one."""
+
     def values(self, rows: Floats, schema: Schema) -> tuple[Floats, Bools]:
         """Its encoded values for whole rows, in which its inputs are filled, and where they are values at all."""
 
@@ -50,6 +54,11 @@ class Told:
     def inputs(self) -> tuple[int, ...]:
         """Nothing is told of them."""
         return ()
+
+    @property
+    def twin(self) -> int | None:
+        """Nothing is told of it."""
+        return None
 
     def values(self, rows: Floats, schema: Schema) -> tuple[Floats, Bools]:
         """What rows have."""
@@ -144,10 +153,13 @@ class ReducedSchema(Schema):
 
     @cached_property
     def unit_of(self) -> Ints:
-        """Of each column of the table its column here; -1 where it is computed."""
+        """Of each column of the table the column here that it moves with; -1 where it is computed from others."""
         unit_of = np.full(len(self.whole.columns), -1, dtype=np.intp)
         for j in range(len(self.units)):
             unit_of[self.members(j)] = j
+        for one in self.computed:
+            if one.twin is not None:
+                unit_of[one.position] = unit_of[one.twin]
         return unit_of
 
     def expand(self, rows: Floats) -> Floats:
@@ -167,15 +179,26 @@ class ReducedSchema(Schema):
             exists &= is_value
         return whole, exists
 
-    def with_own_values(self, rows: Floats, others: Floats) -> Floats:
-        """Others, whole rows, in which what follows from nothing that differs is as in paired rows."""
+    def with_own_values(self, rows: Floats, others: Floats, *, but: Collection[int] = ()) -> Floats:
+        """Others, whole rows, in which what follows from nothing that differs is as in paired rows.
+
+        Not of the columns ``but`` these, nor where something else is computed from it.
+        """
         own = others.copy()
-        changed = differs(rows, others)
-        for one in self.computed:  # in an order in which what it follows from comes first
-            stays = ~changed[:, one.inputs].any(axis=1)
-            own[stays, one.position] = rows[stays, one.position]
-            changed[:, one.position] = differs(rows[:, one.position], own[:, one.position])
+        left_alone = {*but, *(j for one in self.computed for j in one.inputs)}
+        for position, stays in self.stays(rows, others).items():
+            if position not in left_alone:
+                own[stays, position] = rows[stays, position]
         return own
+
+    def stays(self, rows: Floats, others: Floats) -> dict[int, Bools]:
+        """Of each computed column, for which paired whole rows nothing differs that it follows from."""
+        changed = differs(rows, others)
+        stays: dict[int, Bools] = {}
+        for one in self.computed:  # in an order in which what it follows from comes first
+            stays[one.position] = np.asarray(~changed[:, one.inputs].any(axis=1))
+            changed[:, one.position] = ~stays[one.position]
+        return stays
 
     def reduce(self, rows: Floats, full: Schema) -> tuple[Floats, ReducedSchema]:
         """Whole rows as those here, and this schema with the categories of ``full`` and combinations never seen."""
@@ -222,7 +245,7 @@ class ReducedSchema(Schema):
         """What it costs to change each column here: of those that move together, the most."""
         if weights is None:
             return None
-        return np.array([weights[self.members(j)].max() for j in range(len(self.units))])
+        return np.array([weights[self.unit_of == j].max() for j in range(len(self.units))])
 
     def with_common(self, common: Sequence[Floats]) -> ReducedSchema:
         """The same, in which only some values of each column here may be used; of those computed nothing is told."""
