@@ -94,6 +94,7 @@ def test_rows_that_could_not_exist_say_so_and_are_replayed(run):
     assert (code, out) == (DONE, "All 3 records are the same.\n"), err
 
 
+@pytest.mark.deep
 def test_the_same_rules_may_be_given_again_with_more(run, here):
     run(*FIT, "--rules", "rules.toml", "--out", "a.nice")
     (here / "more.toml").write_text(RULES.replace("groups", "max_changes = 2\ngroups"))

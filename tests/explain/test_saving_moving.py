@@ -321,7 +321,7 @@ def assert_refused_or_same(forged, expected):
     return True
 
 
-@pytest.mark.parametrize("options", [{}, {"optimize": "plausibility", "min_count": 2}], ids=str)
+@pytest.mark.parametrize("options", [{}, *deep({"optimize": "plausibility", "min_count": 2})], ids=str)
 def test_nothing_that_is_said_of_moving_columns_can_be_forged_to_other_answers(options, tmp_path, monkeypatch):
     monkeypatch.setattr("os.fsync", lambda descriptor: None)  # some hundred files, of which none must last
     nice = fitted("all", **options)

@@ -69,7 +69,7 @@ def _why_impossible(question: Question, line: int) -> Statement:
         if is_other[0]:
             has, would = (Value(cell_of(schema, j, one)) for one in (row[0, j], computed[0]))
             feature = Features((schema.names[j],))
-            if would.value is None:
+            if has.value is None and would.value is None:
                 return Statement("reason.not_computed", {"feature": feature})
             if question.trained.full.columns[j].common is not None:  # what a twin is may be told of nobody
                 return Statement("reason.contradicts_itself", {"feature": feature})
