@@ -45,7 +45,7 @@ def model(X):
 
 X = loans()
 Y = model(X).argmax(axis=1)
-ROWS = loans(40, seed=1)
+ROWS = loans(60, seed=1)
 
 
 def check_possible(cfs, rows=ROWS):
