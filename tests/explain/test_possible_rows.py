@@ -94,8 +94,7 @@ def test_without_rules_rows_contradict_themselves():
         {"optimize": "proximity", "mix_donors": False},
         *deep({"optimize": "plausibility"}),
         {"share_donor": False},
-        {"min_count": 2, "scale": "std"},
-        {"min_probability": 0.6},
+        *deep({"min_count": 2, "scale": "std"}, {"min_probability": 0.6}),
     ],
     ids=str,
 )

@@ -5,6 +5,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 
+from markers import deep
 from nicecf import NICE, Constraints
 from nicecf.models.scorer import nothing_ahead
 from nicecf.search import plausible_donors, row_search
@@ -53,7 +54,7 @@ def geometric_mean(ratios):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("table", [numbers, categories], ids=lambda table: table.__name__)
+@pytest.mark.parametrize("table", [numbers, *deep(categories)], ids=lambda table: table.__name__)
 def test_the_error_is_hardly_above_the_lowest_of_all_hybrids_of_all_donors(table, name, monkeypatch):
     X, y, categorical = table()
     X, y, rows = X[ROWS:], y[ROWS:], X[:ROWS]
