@@ -424,6 +424,12 @@ def test_own_values_that_stay_contradict_nothing():
     assert (after["d"] + after["c"] == after["e"]).all()
     assert nice.explain(after, target_class=0).found.all()
 
+    # Nor where the outer one follows from nothing else.
+    table = halves().assign(e=lambda table: table["d"] * 2)
+    nice = NICE(over_twelve, classes=[0, 1], constraints=Constraints(derived={**HALF, "e": "d * 2"}), justified=False)
+    after = nice.fit(table).explain(table[table["c"] <= 12]).to_frame()
+    assert (after["d"] * 2 == after["e"]).all()
+
 
 def test_own_values_that_stay_keep_relations():
     table = halves()

@@ -186,9 +186,10 @@ class ReducedSchema(Schema):
         """
         own = others.copy()
         left_alone = {*but, *(j for one in self.computed for j in one.inputs)}
-        for position, stays in self.stays(rows, others).items():
-            if position not in left_alone:
-                own[stays, position] = rows[stays, position]
+        for one in self.computed:
+            if one.position not in left_alone:
+                stays = ~differs(rows[:, one.inputs], own[:, one.inputs]).any(axis=1)
+                own[stays, one.position] = rows[stays, one.position]
         return own
 
     def stays(self, rows: Floats, others: Floats) -> dict[int, Bools]:
