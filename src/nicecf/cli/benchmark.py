@@ -37,7 +37,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--datasets", nargs="+", metavar="NAME", help="names, or CSV/Parquet files (default: the 40)")
     parser.add_argument("--label", metavar="COLUMN", help="label column of files (default: target)")
     parser.add_argument("--models", nargs="+", default=["rf", "ann"], metavar="NAME", help="rf, ann")
-    parser.add_argument("--methods", nargs="+", metavar="NAME", help="default: the ten of the paper and nice-thorough")
+    parser.add_argument("--methods", nargs="+", metavar="NAME", help="default: the ten of the paper and ours")
     parser.add_argument("--rows", type=int, default=200, help="test rows explained (default: 200)")
     parser.add_argument("--alone", type=int, default=5, help="how many of these are timed one by one (default: 5)")
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="per explanation; after that, not found")

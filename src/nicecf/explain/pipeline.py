@@ -258,9 +258,8 @@ class Explained:
 
     def _asked(self, values: Floats) -> tuple[Floats, Floats, Bools]:
         """What the models say of whole rows; these as the search has them, and which it could have had."""
-        moving, is_known = self.schema.known(values)
-        whole = np.where(is_known[:, None], self.schema.expand(moving), values)
-        return self.panel.outputs(self.schema.full.decode(whole), len(values)), moving, is_known
+        outputs = self.panel.outputs(self.schema.full.decode(self.completed(values)), len(values))
+        return outputs, *self.schema.known(values)
 
     def donor(self, position: int) -> Floats | None:
         """The training row at a position; None if it is not kept, or not to be told."""

@@ -15,6 +15,7 @@ from nicecf.tables.cells import level_key
 Feature: TypeAlias = Hashable
 # A line of a sheet: its filled cells by their columns.
 Line: TypeAlias = Mapping[str, Any]
+_IS_TRUE = {"true": True, "yes": True, "x": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def features(option: str, given: Any) -> tuple[Feature, ...]:
@@ -104,3 +105,12 @@ def check_known(who: str, given: Iterable[Any], known: Sequence[str]) -> None:
             raise OptionError(
                 f"{who} {one!r}, which is not known; choose among {listed(known, limit=20)}.{did_you_mean(one, known)}"
             )
+
+
+def is_true(line: Line, column: str) -> bool:
+    """What a line of a sheet says in a column of yes and no; no where it says nothing."""
+    given = line.get(column, False)
+    answer = _IS_TRUE.get(str(plain(given)).strip().lower().removesuffix(".0"))
+    if answer is None:
+        raise OptionError(f"{column} is {given!r} for {line['feature']!r}; write true or false.")
+    return answer

@@ -5,33 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nicecf.exceptions import OptionError, plain
 from nicecf.rules.columns import RuledRows
-from nicecf.rules.kinds.kind import Candidate, Kind, Relaxed
-from nicecf.rules.parameters import Feature, Line, features
+from nicecf.rules.kinds.kind import Candidate, FeatureList, Relaxed
+from nicecf.rules.parameters import Feature
 from nicecf.rules.row_rules import Meaning
 from nicecf.support.phrases import Features, Statement
 
 if TYPE_CHECKING:
     from nicecf.rules.constraints import Constraints
 
-_IS_TRUE = {"true": True, "yes": True, "x": True, "1": True, "false": False, "no": False, "0": False}
 
-
-class Immutable(Kind[tuple[Feature, ...]]):
+class Immutable(FeatureList):
     """Features that never change."""
 
     name = "immutable"
     columns = ("immutable",)
-
-    def read(self, given: Any) -> tuple[Feature, ...]:
-        return features(self.name, given)
-
-    def to_plain(self, rule: tuple[Feature, ...]) -> list[Feature]:
-        return list(rule)
-
-    def from_sheet(self, lines: Sequence[Line]) -> list[Feature]:
-        return [line["feature"] for line in lines if is_true(line, self.name)]
 
     def merge(
         self, mine: tuple[Feature, ...], theirs: tuple[Feature, ...], fixed: Sequence[Feature]
@@ -62,12 +50,3 @@ class Immutable(Kind[tuple[Feature, ...]]):
             return found.allowed(about), {**changes, "allowed": {**rules.allowed, about: [after]}}
         one_way = {**getattr(rules, direction), about: None}
         return Statement(f"relaxation.{direction}", {"feature": Features((about,))}), {**changes, direction: one_way}
-
-
-def is_true(line: Line, column: str) -> bool:
-    """What a line of a sheet says in a column of yes and no; no where it says nothing."""
-    given = line.get(column, False)
-    answer = _IS_TRUE.get(str(plain(given)).strip().lower().removesuffix(".0"))
-    if answer is None:
-        raise OptionError(f"{column} is {given!r} for {line['feature']!r}; write true or false.")
-    return answer

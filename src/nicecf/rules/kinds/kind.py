@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from nicecf.exceptions import OptionError, listed
 from nicecf.rules.columns import RuledRows
-from nicecf.rules.parameters import Feature, Line, by_feature
+from nicecf.rules.parameters import Feature, Line, by_feature, features, is_true
 from nicecf.rules.row_rules import Condition, Meaning
 from nicecf.support.phrases import Features, Statement, Value
 
@@ -116,6 +116,19 @@ class Kind(ABC, Generic[Rule]):
     def for_row(self, rule: Rule, row: int) -> Rule:
         """The rule of one row."""
         return rule
+
+
+class FeatureList(Kind[tuple[Feature, ...]]):
+    """A kind of rule that is a list of features; in a sheet, a column of yes and no."""
+
+    def read(self, given: Any) -> tuple[Feature, ...]:
+        return features(self.name, given)
+
+    def to_plain(self, rule: tuple[Feature, ...]) -> list[Feature]:
+        return list(rule)
+
+    def from_sheet(self, lines: Sequence[Line]) -> list[Feature]:
+        return [line["feature"] for line in lines if is_true(line, self.name)]
 
 
 class PerFeature(Kind[dict[Feature, One]]):

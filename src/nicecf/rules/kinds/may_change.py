@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from nicecf.exceptions import OptionError, listed
 from nicecf.rules.columns import RuledRows
-from nicecf.rules.kinds.immutable import is_true
-from nicecf.rules.kinds.kind import Candidate, Kind, Relaxed
-from nicecf.rules.parameters import Feature, Line, features
+from nicecf.rules.kinds.kind import Candidate, FeatureList, Relaxed
+from nicecf.rules.parameters import Feature
 from nicecf.rules.row_rules import Meaning
 from nicecf.support.phrases import Features, Statement
 from nicecf.tables.schema import Schema
@@ -24,20 +23,11 @@ def fixed_text(permitted: Sequence[Feature], schema: Schema) -> list[int]:
     return [j for j, column in enumerate(schema.columns) if column.is_free_text and j not in named]
 
 
-class MayChange(Kind[tuple[Feature, ...]]):
+class MayChange(FeatureList):
     """What looks like free text belongs to one person: it is not handed to another unless it is named here."""
 
     name = "may_change"
     columns = ("may_change",)
-
-    def read(self, given: Any) -> tuple[Feature, ...]:
-        return features(self.name, given)
-
-    def to_plain(self, rule: tuple[Feature, ...]) -> list[Feature]:
-        return list(rule)
-
-    def from_sheet(self, lines: Sequence[Line]) -> list[Feature]:
-        return [line["feature"] for line in lines if is_true(line, self.name)]
 
     def merge(
         self, mine: tuple[Feature, ...], theirs: tuple[Feature, ...], fixed: Sequence[Feature]
