@@ -16,10 +16,12 @@ from nicecf.explain.ask import Call
 from nicecf.explain.explainer import Explainer
 from nicecf.explain.fitted import Fitted, Models, Plausibility, refusal
 from nicecf.explain.pipeline import explain
+from nicecf.explain.score_targets import LastOne, target_of, towards
 from nicecf.explain.search_options import SearchOptions
 from nicecf.explain.targets import in_order_of_rows
 from nicecf.explain.training import ModelOptions, Training, TreeCells, learn, measured_cost, twin_for
 from nicecf.models.decision import check_min_probability
+from nicecf.models.scores import ScoreTarget
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called, described
 from nicecf.rules.constraints import Constraints
@@ -49,7 +51,8 @@ class NICE(Explainer):
     ----------
     model
         Any fitted classifier with ``predict_proba``, or a function rows -> probabilities with one column per class.
-        One score per row: see :func:`nicecf.from_score`.
+        One score per row: see :func:`nicecf.from_score`. Or a fitted regressor: then ``explain`` needs a
+        ``target_score``.
     optimize
         ``"none"``: the donor itself. ``"sparsity"``: few changes. ``"proximity"``: a short distance.
         ``"plausibility"``: close to the training data. ``"balanced"`` (thorough search only): no worse than the
@@ -196,6 +199,7 @@ class NICE(Explainer):
         X: Table,
         *,
         target_class: Any = "other",
+        target_score: tuple[float | None, float | None] | None = None,
         constraints: Constraints | Sequence[Constraints | None] | None = None,
         n_counterfactuals: int = 1,
         time_budget: float | None = None,
@@ -206,6 +210,12 @@ class NICE(Explainer):
         ``target_class``: ``"other"``, any class but the model's decision for the row; a label; a list of acceptable
         labels; or an array with one label per row (a Series is aligned with the rows by its index). A row that is
         already in the target comes back unchanged. (If a class is really called "other", use ``["other"]``.)
+
+        ``target_score``: ``(low, high)``, the scores that are wanted, both bounds included and None for an open end, of
+        a regressor or a model of :func:`nicecf.from_score` with ``kind="score"``; of a classifier with two classes, the
+        score is the probability of the second. Donors are training rows whose score lies there and, of a regressor with
+        ``justified``, whose label does too. The score stands where probabilities stand. Where no answer gets there,
+        :meth:`Counterfactuals.nearest` has the one that comes nearest.
 
         ``constraints``: rules for this call, in addition to those of the explainer; or a list with one (or None) per
         row. A donor is seen through them: where a row must not take its value, the row's own stays. Training rows are
@@ -232,18 +242,35 @@ class NICE(Explainer):
         self._check_call(n_counterfactuals, time_budget, progress)
         deadline = None if time_budget is None else started + time_budget
         target_class = in_order_of_rows(target_class, X)
+        target, fitted = target_of(target_class, target_score, self._fitted.panel), self._fitted
+        asked = called(target_class, n_counterfactuals=n_counterfactuals, time_budget=time_budget)
+        if target is not None:
+            fitted = self._towards(target)
+            target_class, asked = [fitted.panel.classes[1]], asked | {"target_score": list(target.given)}
         call = Call(
             X,
             target_class,
             options=self._options,
-            asked=called(target_class, n_counterfactuals=n_counterfactuals, time_budget=time_budget),
+            asked=asked,
             constraints=constraints,
             n_wanted=n_counterfactuals,
             deadline=deadline,
             progress=progress,
             if_long=self._if_long if time_budget is None else None,
         )
-        return Counterfactuals(explain(call, self._fitted))
+        return Counterfactuals(explain(call, fitted))
+
+    def _towards(self, target: ScoreTarget) -> Fitted:
+        """What was learned, for a target of scores; the last one is kept, since the donors are sorted for it."""
+        known = self._last_target.get(target)
+        if known is not None:
+            return known
+        made = towards(target, self._fitted, self._search_options, justified=bool(self.justified))
+        return self._last_target.keep(target, made)
+
+    def _keep(self, fitted: Fitted) -> Self:
+        self._last_target: LastOne[Fitted] = LastOne()
+        return super()._keep(fitted)
 
     def save(self, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the fitted explainer to a file, in one step: a zip of JSON, an Arrow table and numpy arrays.
@@ -354,6 +381,7 @@ class NICE(Explainer):
             privacy=privacy,
             plausibility=plausibility,
             neighborhood=neighborhood,
+            label_scores=training.label_scores,
         )
 
     def _indexed(self, training: Training, values: Floats, distance: Heom) -> DonorSearch:

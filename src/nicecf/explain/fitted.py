@@ -94,7 +94,8 @@ class Neighborhood:
 class Fitted:
     """What ``fit`` learned, of NICE or of a baseline.
 
-    ``schema`` is that of the training data, with the values that may be taken of it and told.
+    ``schema`` is that of the training data, with the values that may be taken of it and told. ``label_scores``: the
+    labels of a regressor's training rows, None if there are none.
     """
 
     explainer: str
@@ -108,6 +109,7 @@ class Fitted:
     privacy: Privacy = field(default_factory=Privacy)
     plausibility: Plausibility | None = None
     neighborhood: Neighborhood | None = None
+    label_scores: Floats | None = None
 
     @property
     def panel(self) -> Panel:

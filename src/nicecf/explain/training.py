@@ -16,6 +16,7 @@ from nicecf.exceptions import DecisionWarning, OptionError, SchemaError, plain
 from nicecf.models.classifier import CELLS_PER_CALL, Classifier
 from nicecf.models.decision import Member, Option, Panel, member_of
 from nicecf.models.scorer import Cost
+from nicecf.models.scores import Regressor, is_regressor, scores_of
 from nicecf.models.trees import READABLE
 from nicecf.models.twin import NotSupported, Twin, twin_of
 from nicecf.rules.constraints import Constraints
@@ -57,6 +58,7 @@ class Training:
     """What every algorithm knows after ``fit``, but for the encoded rows themselves: they go to the search.
 
     ``labels`` and ``decisions`` are positions among the classes; ``labels`` is None when no labels were given.
+    ``label_scores``: the labels of a regressor, as numbers.
     ``by_range``: NICE's distance over the ranges. ``fingerprints``: of the model, by what it says of training rows, and
     of the training data, whatever the model and the options. ``sample``: positions of some rows, with their values.
     ``seconds`` is what the model took for all rows, in ``calls`` calls.
@@ -67,6 +69,7 @@ class Training:
     outputs: Floats
     decisions: Ints
     labels: Ints | None
+    label_scores: Floats | None
     statistics: TableStatistics
     by_range: Heom
     fingerprints: dict[str, str]
@@ -102,6 +105,11 @@ def learn(
     By the ``constraints``, columns that follow from others are left out of these: see `moving`. A baseline is the
     published algorithm: it may change free text, and nobody is warned of rules that it has no place for.
     """
+    if is_baseline and is_regressor(options.model):
+        raise OptionError(
+            f"the baselines are for models with classes, and this {type(options.model).__name__} returns scores. "
+            "nicecf.NICE explains it: NICE(model).fit(X, y).explain(X, target_score=(low, high))."
+        )
     table, whole = Schema.of(X, categorical_features)
     if is_baseline:
         table = replace(table, columns=tuple(replace(column, is_free_text=False) for column in table.columns))
@@ -115,6 +123,7 @@ def learn(
             "with justified=False rows that it gets wrong may be donors too, and y is not needed."
         )
     panel, codes = _panel(options, labels, schema, values)
+    label_scores = None if labels is None or not panel.is_regressor else scores_of(labels)
     # An eighth at a time: what the model is handed is a copy, and the table should not be held twice for it.
     chunk = max(1, min(max(1000, len(values) // 8), CELLS_PER_CALL // values.shape[1]))
     start = perf_counter()
@@ -123,7 +132,7 @@ def learn(
     outputs = np.concatenate([panel.outputs(schema.decode(part), len(part)) for part in parts])
     seconds = perf_counter() - start
     decisions, sample = panel.decide(outputs), sample_of(len(values))
-    if options.decision is None and panel.members[0].rule.is_highest:
+    if options.decision is None and panel.members[0].rule.is_highest and not panel.is_regressor:
         _warn_if_decided_otherwise(options.model, schema.decode(values[sample]), panel, outputs[sample])
     training = Training(
         schema=schema,
@@ -131,9 +140,10 @@ def learn(
         outputs=outputs,
         decisions=decisions,
         labels=codes,
+        label_scores=label_scores,
         statistics=TableStatistics.of(whole, table),
         by_range=Heom.of(values, schema.is_categorical, "range"),
-        fingerprints=_fingerprints(table, panel, whole, outputs[sample], codes),
+        fingerprints=_fingerprints(table, panel, whole, outputs[sample], codes if label_scores is None else label_scores),
         canaries=Canaries.of(values, outputs, decisions),
         sample=(sample, values[sample]),
         seconds=seconds,
@@ -144,9 +154,15 @@ def learn(
 
 def _panel(options: ModelOptions, labels: Objects | None, schema: Schema, values: Floats) -> tuple[Panel, Ints | None]:
     """The models that must agree, and the labels as positions among their classes."""
-    classifier = Classifier.of(options.model, classes=options.classes, y=labels)
+    classifier: Classifier | Regressor
+    if is_regressor(options.model):
+        _check_scored(options)
+        classifier = Regressor.of(options.model)
+        others: list[Any] = [Regressor.of(one) for one in options.robust_to]
+    else:
+        classifier = Classifier.of(options.model, classes=options.classes, y=labels)
+        others = [_other(one, classifier.classes) for one in options.robust_to]
     codes = None if labels is None else classifier.codes(labels)
-    others = [_other(one, classifier.classes) for one in options.robust_to]
     members = [
         _member(one, its, options.decision, classifier.classes, schema, values)
         for one, its in zip([options.model, *options.robust_to], [classifier, *others], strict=True)
@@ -154,7 +170,18 @@ def _panel(options: ModelOptions, labels: Objects | None, schema: Schema, values
     return Panel(tuple(members), options.min_probability), codes
 
 
-def _fingerprints(schema: Schema, panel: Panel, values: Floats, outputs: Floats, labels: Ints | None) -> dict[str, str]:
+def _check_scored(options: ModelOptions) -> None:
+    """OptionError for what is about classes, where the model returns scores."""
+    asked = {"classes": options.classes, "decision": options.decision, "min_probability": options.min_probability}
+    for name, value in asked.items():
+        if value is not None:
+            raise OptionError(
+                f"{name}={value!r} is for models with classes, and this {type(options.model).__name__} returns scores. "
+                "Leave it out; explain(X, target_score=(low, high)) says which scores are wanted."
+            )
+
+
+def _fingerprints(schema: Schema, panel: Panel, values: Floats, outputs: Floats, labels: Ints | Floats | None) -> dict[str, str]:
     """Of the model, by its ``outputs`` for some training rows, and of the training data."""
     kinds = [(column.name, column.is_categorical, [*map(plain, column.levels)]) for column in schema.columns]
     said = panel.probabilities(outputs)
@@ -172,7 +199,7 @@ def _other(model: Any, classes: Objects) -> Classifier:
 
 
 def _member(
-    model: Any, classifier: Classifier, decision: Option, classes: Objects, schema: Schema, values: Floats
+    model: Any, classifier: Classifier | Regressor, decision: Option, classes: Objects, schema: Schema, values: Floats
 ) -> Member:
     """A model with its rule. A threshold that was read off the model is believed if ``predict`` follows it."""
     member = member_of(model, classifier, decision, classes)

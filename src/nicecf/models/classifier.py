@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -19,17 +19,19 @@ CELLS_PER_CALL = 2**22
 # How far rounding may push a probability outside [0, 1] (float32 models).
 _ROUNDING = 1e-5
 
+ScoreKind: TypeAlias = Literal["probability", "margin", "score"]
+
 
 @dataclass(frozen=True)
 class ScoreModel:
     """A model with one score per row as a model with two classes; created by :func:`from_score`."""
 
     score: Callable[[Any], Any]
-    kind: Literal["probability", "margin"] = "probability"
+    kind: ScoreKind = "probability"
 
     def __call__(self, X: Table) -> Floats:
-        """Probabilities of the two classes, shape (rows, 2)."""
-        scores = _array(self.score(X))
+        """Probabilities of the two classes, shape (rows, 2); not for ``kind="score"``, which has no classes."""
+        scores = numbers_of(self.score(X))
         if scores.ndim == 2 and scores.shape[1] == 1:
             scores = scores[:, 0]
         if scores.ndim != 1:
@@ -43,12 +45,13 @@ class ScoreModel:
         return np.column_stack([1.0 - scores, scores])
 
 
-def from_score(score: Callable[[Any], Any], *, kind: Literal["probability", "margin"] = "probability") -> ScoreModel:
+def from_score(score: Callable[[Any], Any], *, kind: ScoreKind = "probability") -> ScoreModel:
     """Turn a function that returns one score per row into a model.
 
     ``kind="probability"``: the score is the probability of the second of the two sorted classes (a network with one
     sigmoid unit, a booster's ``predict``). ``kind="margin"``: any real number; above zero means the second class (a
-    ``decision_function``).
+    ``decision_function``). ``kind="score"``: any real number without classes (a credit score, a limit), for
+    ``explain(X, target_score=(low, high))``.
 
     >>> model = from_score(lambda X: X[:, 0], kind="probability")
     >>> model(np.array([[0.25], [1.0]])).tolist()
@@ -56,8 +59,8 @@ def from_score(score: Callable[[Any], Any], *, kind: Literal["probability", "mar
     """
     if not callable(score):
         raise OptionError(f"from_score needs a function rows -> scores, got {type(score).__name__}.")
-    if kind not in ("probability", "margin"):
-        raise OptionError(f"kind={kind!r} is not known; choose 'probability' or 'margin'.")
+    if kind not in get_args(ScoreKind):
+        raise OptionError(f"kind={kind!r} is not known; choose 'probability', 'margin' or 'score'.")
     return ScoreModel(score, kind)
 
 
@@ -129,21 +132,12 @@ class Classifier:
 
     def probabilities(self, X: Table, n_rows: int) -> Floats:
         """Call the model and check its answer: shape (rows, classes), finite, within [0, 1]."""
-        try:
-            answer = self.predict_proba(X)
-        except ModelError:
-            raise
-        except Exception as error:
-            raise ModelError(
-                f"the model raised {type(error).__name__} when asked for {n_rows:,} rows: {_first_line(error)} "
-                "(the original error is above)."
-            ) from error
-        return self._checked(answer, n_rows)
+        return self._checked(asked(self.predict_proba, X, n_rows), n_rows)
 
     def _checked(self, answer: Any, n_rows: int) -> Floats:
         expected = f"expected ({n_rows}, {len(self.classes)}): one row per row and one column per class"
         try:
-            table = _array(answer)
+            table = numbers_of(answer)
         except (TypeError, ValueError) as error:
             raise ModelError(
                 f"the model returned {type(answer).__name__}, which is not a table of numbers: {error}"
@@ -216,12 +210,25 @@ def _sorted_labels(y: Objects) -> list[Any]:
         ) from error
 
 
+def asked(model: Callable[[Any], Any], X: Table, n_rows: int) -> Any:
+    """The answer of a model; a ModelError with the number of rows in place of any other error."""
+    try:
+        return model(X)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"the model raised {type(error).__name__} when asked for {n_rows:,} rows: {_first_line(error)} "
+            "(the original error is above)."
+        ) from error
+
+
 def _first_line(error: Exception) -> str:
     """The first line of an error: some libraries append their whole stack."""
     return next(iter(str(error).splitlines()), "")[:300]
 
 
-def _array(answer: Any) -> Floats:
+def numbers_of(answer: Any) -> Floats:
     """A model's answer (numpy, pandas, a tensor on the CPU) as floats; masked values as NaN."""
     detach = getattr(answer, "detach", None)
     if callable(detach):

@@ -1,8 +1,8 @@
 """The decision as it is deployed: how probabilities become a class, and what all models must agree on.
 
 The *outputs* of a row are one line of floats: the probabilities of the model to explain, then those of each further
-model that must agree, each followed by the class from the model's own ``predict`` if that decides. Only this file
-knows the layout.
+model that must agree, each followed by the class from the model's own ``predict`` if that decides. A regressor has its
+score in the place of both of two probabilities. Only this file knows the layout.
 """
 
 from __future__ import annotations
@@ -15,10 +15,20 @@ import numpy as np
 
 from nicecf.exceptions import ModelError, OptionError, did_you_mean, listed, plain
 from nicecf.models.classifier import Classifier, score_towards
+from nicecf.models.scores import Regressor, ScoreTarget
 from nicecf.support.types import Bools, Floats, Ints, Objects, Table, is_number
 
 # How much a probability may differ between fit and explain: single precision sums depend on the batch.
 SAME_MODEL = 1e-6
+
+# Of the outputs of a model with two classes, the score: the probability of the second, or a regressor's score.
+_SCORE = 1
+
+_CHANGED = (
+    "the model is not the one that fit saw: for training row {row} {said} (differences up to "
+    f"{SAME_MODEL:g} count as rounding). If it was retrained, call fit again; if its answers are random (dropout left "
+    "on?) or depend on the other rows in the batch (half precision?), make them deterministic."
+)
 
 # What a user may pass: a cut-off, one per class for some classes, a function probabilities -> labels, or "predict".
 Option: TypeAlias = Any
@@ -75,7 +85,7 @@ class Rule:
 class Member:
     """One model and how it decides. ``columns``: its probabilities in the class order of the model to explain."""
 
-    classifier: Classifier
+    classifier: Classifier | Regressor
     rule: Rule
     columns: Ints
     predict: Callable[[Any], Any] | None
@@ -101,12 +111,19 @@ class Panel:
     """The model to explain, first, and all others that must agree on every counterfactual.
 
     ``min_probability``: the minimum probability of the decided class, for each of them. ``silent``: the numbers of
-    members whose outputs are computed but who need not agree.
+    members whose outputs are computed but who need not agree. ``target``: the scores that are wanted, if it is scores:
+    then the decision is whether a score lies there, and it stands wherever a probability does.
     """
 
     members: tuple[Member, ...]
     min_probability: float | None = None
     silent: frozenset[int] = frozenset()
+    target: ScoreTarget | None = None
+
+    @property
+    def is_regressor(self) -> bool:
+        """Whether the model to explain returns scores, and no classes."""
+        return isinstance(self.members[0].classifier, Regressor)
 
     def without(self, number: int) -> Panel:
         """The same panel, but this member need not agree."""
@@ -115,7 +132,7 @@ class Panel:
     @property
     def classes(self) -> Objects:
         """The names of the classes."""
-        return self.members[0].classifier.classes
+        return self.members[0].classifier.classes if self.target is None else self.target.classes
 
     @property
     def width(self) -> int:
@@ -137,12 +154,19 @@ class Panel:
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def probabilities(self, outputs: Floats) -> Floats:
-        """The probabilities of the model to explain."""
+        """The probabilities of the model to explain; where there is a target, its score, for each class."""
+        if self.target is not None:
+            return outputs[:, [_SCORE, _SCORE]]
         return outputs[:, : len(self.classes)]
 
     def decide(self, outputs: Floats) -> Ints:
         """The decision of the model to explain: positions among the classes."""
-        return self.members[0].rule.decide(outputs, self.classes)
+        return self._decided(self.members[0], outputs)
+
+    def _decided(self, member: Member, block: Floats) -> Ints:
+        if self.target is not None:
+            return self.target.holds(block[:, _SCORE]).astype(np.intp)
+        return member.rule.decide(block, self.classes)
 
     def accepts(self, outputs: Floats, wanted: Bools) -> Bools:
         """Whether all models accept a row for a wanted class. ``wanted``: one line per row, or one for all."""
@@ -150,7 +174,7 @@ class Panel:
         line = np.arange(len(outputs))
         is_accepted = np.ones(len(outputs), dtype=bool)
         for member, block in self._blocks(outputs):
-            decided = member.rule.decide(block, self.classes)
+            decided = self._decided(member, block)
             is_accepted &= wanted[line, decided]
             if self.min_probability is not None:
                 is_accepted &= block[line, decided] >= self.min_probability
@@ -159,18 +183,25 @@ class Panel:
     def scores(self, outputs: Floats, wanted: Bools) -> Floats:
         """How close rows are to their target: the mean over the models."""
         wanted = np.broadcast_to(wanted, (len(outputs), len(self.classes)))
-        scores = [score_towards(self.probabilities(block), wanted) for _, block in self._blocks(outputs)]
+        scores = [self._score(block, wanted) for _, block in self._blocks(outputs)]
         return scores[0] if len(scores) == 1 else np.asarray(np.mean(scores, axis=0))
+
+    def _score(self, block: Floats, wanted: Bools) -> Floats:
+        if self.target is None:
+            return score_towards(self.probabilities(block), wanted)
+        return self.target.closeness(block[:, _SCORE]) * np.where(wanted[:, 1], 1.0, -1.0)
 
     def check_unchanged(self, then: Floats, now: Floats, positions: Ints) -> None:
         """Raise ModelError if a model answers differently for training rows now than at ``fit``."""
         moved = np.zeros(len(then))
         for (_, before), (_, after) in zip(self._blocks(then), self._blocks(now), strict=True):
-            moved = np.maximum(moved, np.abs(self.probabilities(before) - self.probabilities(after)).max(axis=1))
+            moved = np.maximum(moved, self._moved(before, after).max(axis=1))
         if not len(moved) or moved.max() <= SAME_MODEL:
             return
         worst = int(np.argmax(moved))
         before, after = self.probabilities(then)[worst], self.probabilities(now)[worst]
+        if self.is_regressor or self.target is not None:
+            raise ModelError(_CHANGED.format(row=positions[worst], said=_said_of_scores(before[0], after[0])))
         label = int(np.argmax(before))
         if abs(before[label] - after[label]) <= SAME_MODEL:
             label = int(np.argmax(np.abs(before - after)))
@@ -181,16 +212,17 @@ class Panel:
             if is_own
             else f"a probability of a model in robust_to changed by {moved[worst]:.2g}"
         )
-        raise ModelError(
-            f"the model is not the one that fit saw: for training row {positions[worst]} {said} (differences up to "
-            f"{SAME_MODEL:g} count as rounding). If it was retrained, call fit again; if its answers are random "
-            "(dropout left on?) or depend on the other rows in the batch (half precision?), make them deterministic."
-        )
+        raise ModelError(_CHANGED.format(row=positions[worst], said=said))
+
+    def _moved(self, before: Floats, after: Floats) -> Floats:
+        """How much answers differ; of scores, which may be large, as a share of them."""
+        before, after = self.probabilities(before), self.probabilities(after)
+        return np.abs(before - after) / (np.maximum(1.0, np.abs(before)) if self.is_regressor else 1.0)
 
     def confidence(self, outputs: Floats) -> Floats:
         """The lowest probability that any model gives the class it decides on."""
         line = np.arange(len(outputs))
-        decided = [block[line, member.rule.decide(block, self.classes)] for member, block in self._blocks(outputs)]
+        decided = [block[line, self._decided(member, block)] for member, block in self._blocks(outputs)]
         return np.asarray(np.min(decided, axis=0))
 
     def _blocks(self, outputs: Floats) -> Iterable[tuple[Member, Floats]]:
@@ -232,8 +264,10 @@ _ALLOWED = (
 )
 
 
-def member_of(model: Any, classifier: Classifier, decision: Option, classes: Objects) -> Member:
+def member_of(model: Any, classifier: Classifier | Regressor, decision: Option, classes: Objects) -> Member:
     """A model with its rule; ``classes`` are those of the model to explain, in its order."""
+    if isinstance(classifier, Regressor):
+        return Member(classifier, Rule(), np.arange(2), None)
     position_of = {label: position for position, label in enumerate(classifier.classes)}
     if set(position_of) != set(classes):
         raise OptionError(
@@ -305,6 +339,12 @@ def _positions(labels: Any, classes: Objects, n_rows: int, who: str) -> Ints:
         raise ModelError(
             f"{who} returned {unknown!r}, which is not a class of the model; its classes are {listed(classes)}."
         ) from None
+
+
+def _said_of_scores(before: float, after: float) -> str:
+    if before == after:
+        return "a score of a model in robust_to changed"
+    return f"its score was {before:.7g} then and is {after:.7g} now"
 
 
 def _unhashable(label: object) -> bool:

@@ -91,6 +91,30 @@ class DonorIndex:
             positions[n_donors:],
         )
 
+    def regrouped(self, groups: Ints, n_groups: int) -> tuple[DonorIndex, Ints]:
+        """The same training rows with other groups of the donors, by their places; and where each donor stood before.
+
+        A group of -1 is no donor any more. The leaves are those of before, as far as a group has rows in them: it costs
+        a copy of the rows, and no new tree.
+        """
+        first = np.concatenate([leaves.starts[:-1] for leaves in self.leaves])
+        places, starts, at = [], [], 0
+        for group in range(n_groups):
+            bounds = [at]
+            for leaf in _refilled(np.flatnonzero(groups == group), first):
+                places.append(leaf[np.argsort(self.positions[leaf], kind="stable")])
+                at += len(leaf)
+                bounds.append(at)
+            starts.append(np.array(bounds))
+        donors = np.concatenate([np.empty(0, dtype=np.intp), *places])
+        rest = np.flatnonzero(groups < 0)
+        values = np.empty((len(self.values) + len(self.other_values), self.values.shape[1]), order="F")
+        for j in range(values.shape[1]):
+            column = self.values[:, j]
+            values[:, j] = np.concatenate([column[donors], column[rest], self.other_values[:, j]])
+        positions = np.concatenate([self.positions[donors], self.positions[rest], self.other_positions])
+        return DonorIndex.cut(values, positions, starts, self.distance), donors
+
     def nearest(self, rows: Floats, wanted: Bools) -> tuple[Ints, Floats]:
         """For each row the nearest donor of a wanted group: its place in ``values`` (-1: none) and its distance.
 
@@ -259,6 +283,16 @@ def _split(
             yield members
         else:
             waiting.extend(halves)
+
+
+def _refilled(places: Ints, first: Ints) -> Iterator[Ints]:
+    """Places in ascending order, cut where leaves begin (``first``); neighboring leaves with few of them are one."""
+    cuts = np.searchsorted(places, first[1:])
+    begin = 0
+    for cut in [*np.unique(cuts).tolist(), len(places)]:
+        if cut - begin >= LEAF_SIZE // 2 or (cut == len(places) and cut > begin):
+            yield places[begin:cut]
+            begin = cut
 
 
 def _halves(training: Floats, members: Ints, distance: Heom, random: np.random.Generator) -> tuple[Ints, Ints] | None:

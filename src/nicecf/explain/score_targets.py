@@ -1,0 +1,104 @@
+"""``target_score``: what ``fit`` learned, seen towards scores that are wanted.
+
+A target makes two classes of the training rows, those whose score lies in it and all others. With these, everything
+else is as with any two classes: donors, searches, rules and reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from nicecf.exceptions import OptionError, plain
+from nicecf.explain.fitted import Fitted, refusal
+from nicecf.explain.search_options import SearchOptions
+from nicecf.models.decision import Panel
+from nicecf.models.scores import ScoreTarget
+from nicecf.search.donors import DonorSearch
+from nicecf.support.types import Ints
+
+Known = TypeVar("Known")
+
+
+class LastOne(Generic[Known]):
+    """Remembers one result, that of the last key; pickled, it remembers nothing."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[Hashable, Known] | None = None
+
+    def get(self, key: Hashable) -> Known | None:
+        """What is known of this key."""
+        kept = self._kept
+        return kept[1] if kept is not None and kept[0] == key else None
+
+    def keep(self, key: Hashable, one: Known) -> Known:
+        """Remember it in place of what was there: threads that do so at once do no harm."""
+        self._kept = (key, one)
+        return one
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_kept": None}
+
+
+def target_of(target_class: Any, target_score: Any, panel: Panel) -> ScoreTarget | None:
+    """The scores that are wanted, None if it is classes; OptionError where the model has nothing of that kind."""
+    is_named = not (isinstance(target_class, str) and target_class == "other")
+    if target_score is None:
+        if panel.is_regressor:
+            named = f"target_class={plain(target_class)!r} names a class, but " if is_named else ""
+            raise OptionError(
+                f"{named}the model returns scores, not classes: say which are wanted, explain(X, target_score=(low, "
+                "high)), with None for an open end, such as (5000, None) for at least 5,000."
+            )
+        return None
+    if is_named:
+        raise OptionError("target_class and target_score exclude each other: a target is classes, or scores. Pass one.")
+    target = ScoreTarget.of(target_score)
+    if len(panel.classes) != 2:
+        raise OptionError(
+            f"target_score needs a model with one score per row, but this one has {len(panel.classes)} classes. Pass the "
+            "score of your choice as the model: nicecf.from_score(lambda X: model.predict_proba(X)[:, 0], kind='score')."
+        )
+    if panel.min_probability is not None:
+        raise OptionError(
+            f"min_probability={panel.min_probability!r} is a margin for classes, and target_score says itself which "
+            "scores are wanted. Put the margin into target_score, and leave min_probability=None."
+        )
+    return target
+
+
+def towards(target: ScoreTarget, fitted: Fitted, options: SearchOptions, *, justified: bool) -> Fitted:
+    """What was learned, with two classes of scores: outside the target, and in it.
+
+    ``justified``: the label of a donor must lie where its score does. (That of a classifier's donor agrees with the
+    decision on it, as for every target.)
+    """
+    assert fitted.neighborhood is not None
+    donors = fitted.neighborhood.donors
+    target = target.scaled_to(fitted.panel.probabilities(donors.outputs)[:, 1])
+    panel = replace(fitted.panel, target=target)
+    inside = panel.decide(donors.outputs)
+    is_accepted = panel.accepts(donors.outputs, np.eye(2, dtype=bool)[inside])
+    groups = np.where(is_accepted, inside, 2 + inside)
+    if justified and fitted.label_scores is not None:
+        groups[target.holds(fitted.label_scores[donors.index.positions]) != inside] = -1
+    chosen = _regrouped(donors, groups, 2 if panel.is_alone else 4, np.bincount(inside, minlength=2))
+    search, neighborhood = options.searching(
+        chosen,
+        fitted.distance,
+        is_refused=refusal(fitted.privacy, fitted.schema),
+        plausibility=fitted.plausibility,
+    )
+    models = replace(fitted.models, panel=panel)
+    return replace(fitted, models=models, search=search, neighborhood=neighborhood)
+
+
+def _regrouped(donors: DonorSearch, groups: Ints, n_groups: int, n_decided: Ints) -> DonorSearch:
+    index, places = donors.index.regrouped(groups, n_groups)
+    chosen = DonorSearch(index, donors.outputs[places], n_decided, donors.cells)
+    if "values" in vars(donors):  # those of all training rows, whatever their groups: they need not be read again
+        vars(chosen)["values"] = donors.values
+    return chosen
