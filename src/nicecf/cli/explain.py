@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 _EXAMPLE = """\
 examples:
   nicecf explain credit.nice new.csv --out out.parquet --target approved
+  nicecf explain limits.nice new.csv --out out.csv --target-score 5000:
   cat new.csv | nicecf explain credit.nice - --out - --id customer > out.csv
 
 --out has one line per counterfactual: row, counterfactual (its number), found,
 decision, probability, decision_after, probability_after, n_changes, text,
 changes (JSON), reason, note, said (JSON, for nicecf show), then the features of
 the counterfactual; a feature with one of these names gets the prefix cf_.
+With --target-score, score and score_after are in place of the probabilities.
 The exit code is 3 if a row has no counterfactual."""
 
 
@@ -63,6 +65,12 @@ def add(commands: Any) -> None:
     asked = parser.add_argument_group("counterfactuals")
     asked.add_argument(
         "--target", type=common.names, metavar="CLASS", help="target class, or several: a,b (default: any other)"
+    )
+    asked.add_argument(
+        "--target-score",
+        type=_score_range,
+        metavar="LOW:HIGH",
+        help="scores that are wanted: 5000: for at least 5000, :0.08 for at most 0.08",
     )
     asked.add_argument("--n", type=int, default=1, metavar="N", help="at most N per row (thorough search only)")
     asked.add_argument("--time-budget", type=float, metavar="SECONDS", help="stop improving results after this time")
@@ -110,6 +118,7 @@ def _run(options: argparse.Namespace) -> int:
         cfs = nice.explain(
             X,
             target_class=target,
+            target_score=options.target_score,
             constraints=rules,
             n_counterfactuals=options.n,
             time_budget=options.time_budget,
@@ -123,6 +132,19 @@ def _run(options: argparse.Namespace) -> int:
     tablefiles.write(table, options.out, format=out_format, protect=not options.raw_csv)
     (say_beside if options.out == "-" else say)(_told(cfs, options))
     return DONE if cfs.found.all() else INCOMPLETE
+
+
+def _score_range(text: str) -> tuple[float | None, float | None]:
+    low, colon, high = text.partition(":")
+    try:
+        if not colon:
+            raise ValueError
+        return (float(low) if low.strip() else None, float(high) if high.strip() else None)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a range of scores; write LOW:HIGH, such as 5000: for at least 5000, or :0.08 for at most "
+            "0.08"
+        ) from None
 
 
 @contextmanager

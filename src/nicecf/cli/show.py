@@ -86,7 +86,6 @@ def _chosen(rows: Rows, given: str, name: str) -> dict[int, Sequence[Outcome]]:
 
 
 def _told(one: Outcome, number: int, count: int, where: str, style: str | None, wording: Wording | None) -> str:
-    from nicecf.support.formats import percent
     from nicecf.views.documents.columns import aligned
 
     text = one.text if style is None and wording is None else one.restyled(style or "sentence", wording)
@@ -95,26 +94,25 @@ def _told(one: Outcome, number: int, count: int, where: str, style: str | None, 
     which = f" ({number + 1} of {count})" if count > 1 else ""
     then = "no counterfactual" if not one.found else "nothing has to change"
     if one.changes:
-        then = f"would be {one.decision_after} ({percent(one.probability)})"
-    parts = [f"Row {in_one_line(one.row)}{where}{which}: {one.decision} ({percent(one.probability_before)}), {then}"]
-    parts.append(_folded(text))
+        then = f"would be {one.decision_after} ({one.chance(one.probability)})"
+    now = f"{one.decision} ({one.chance(one.probability_before)})"
+    parts = [f"Row {in_one_line(one.row)}{where}{which}: {now}, {then}", _folded(text)]
     if one.changes:
         rows = [
-            (each.feature, each.before or "missing", each.after or "missing", _chance_of(each))
+            (each.feature, each.before or "missing", each.after or "missing", _chance_of(one, each))
             for each in sorted(one.changes, key=lambda each: each.step)
         ]
-        head = ("feature", "now", "then", f"P({one.decision_after})")
+        head = ("feature", "now", "then", one.chance_of)
         parts.append(aligned(head, rows, right=[3], cut=[0, 1, 2], width=common.width()))
     if one.note:
         parts.append(_folded(f"({one.note})"))
     return "\n\n".join(parts)
 
 
-def _chance_of(each: SavedChange) -> str:
-    from nicecf.support.formats import percent
+def _chance_of(one: Outcome, each: SavedChange) -> str:
     from nicecf.views.listing import FOLLOWS
 
-    return FOLLOWS if each.derived else percent(each.probability)
+    return FOLLOWS if each.derived else one.chance(each.probability)
 
 
 def _folded(text: str) -> str:

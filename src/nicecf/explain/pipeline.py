@@ -102,6 +102,7 @@ def batch_of(
         provenance=_provenance(call, fitted, question),
         model_calls=0 if by_twin_alone else question.score.calls + of_whole.calls,
         model_rows=0 if by_twin_alone else question.score.rows + of_whole.rows,
+        target=panel.target,
     )
 
 

@@ -204,7 +204,7 @@ def _asked(call: Mapping[str, Any], nice: Any) -> tuple[dict[str, Any], int]:
     """What to call ``explain`` with, and which of its counterfactuals the record is of; ValueError if it is no call."""
     own = {"n_counterfactuals"} & set(signature(nice.explain).parameters)
     wanted = {"target_class", "time_budget", "constraints", "which", *own}
-    if set(call) - {"pareto"} != wanted or call.get("pareto", True) is not True:
+    if set(call) - {"pareto", "target_score"} != wanted or call.get("pareto", True) is not True:
         raise ValueError(f"its call must have {listed(sorted(wanted))}, and has {listed(call) or 'nothing'}")
     target, which = call["target_class"], call["which"]
     if isinstance(target, dict) or (isinstance(target, list) and any(isinstance(one, (dict, list)) for one in target)):
@@ -215,6 +215,8 @@ def _asked(call: Mapping[str, Any], nice: Any) -> tuple[dict[str, Any], int]:
     if own:
         rules = Constraints(**call["constraints"])
         asked |= {"n_counterfactuals": call["n_counterfactuals"], "constraints": rules}
+        if "target_score" in call:
+            asked["target_score"] = call["target_score"]
     return asked, which
 
 
@@ -346,7 +348,7 @@ def _compared(where: str, then: Any, now: Any, *, is_rounded: bool = False) -> I
 
 def _is_equal(then: Any, now: Any, is_rounded: bool) -> bool:
     if is_rounded and isinstance(then, (int, float)) and isinstance(now, (int, float)):
-        return abs(then - now) <= _SAME_PROBABILITY
+        return abs(then - now) <= _SAME_PROBABILITY * max(1.0, abs(then))  # scores may be large
     return bool(then == now)
 
 

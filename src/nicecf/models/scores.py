@@ -146,6 +146,23 @@ class ScoreTarget:
         """The same as a number between -1 and 1, as searches want it."""
         return np.clip(self.margins(scores) / self.scale, -1.0, 1.0)
 
+    def text(self, score: float) -> str:
+        """A score for people: about three digits of what scores range over, or as many more as its side takes.
+
+        >>> target = ScoreTarget(90.0, np.inf, scale=250.0)
+        >>> target.text(218.1423), target.text(89.96)
+        ('218', '89.96')
+        """
+        if not np.isfinite(score):
+            return str(score)
+        decimals = max(0, 2 - int(np.floor(np.log10(self.scale))))
+        side = self.holds(np.array([score]))
+        for digits in range(decimals, _MOST_DECIMALS):
+            rounded = round(float(score), digits)
+            if self.holds(np.array([rounded])) == side:
+                return f"{rounded + 0.0:.{digits}f}"
+        return repr(float(score))
+
     def scaled_to(self, scores: Floats) -> ScoreTarget:
         """The same target, in which the farthest of some scores are 1 away from its bounds."""
         farthest = float(np.abs(self.margins(scores)).max(initial=0.0))
@@ -153,4 +170,5 @@ class ScoreTarget:
 
 
 _OPEN = (-np.inf, np.inf)
+_MOST_DECIMALS = 15
 _ALLOWED = "pass (low, high) with two numbers, both included, or None for an open end, such as (5000, None)"

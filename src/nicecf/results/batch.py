@@ -9,10 +9,12 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from nicecf.models.scores import ScoreTarget
 from nicecf.results.long_tables import Front, Steps
 from nicecf.results.provenance import Provenance
 from nicecf.results.table_distance import TableDistance
-from nicecf.support.types import Bools, Floats, Ints, Objects, Table
+from nicecf.support.formats import percent
+from nicecf.support.types import Bools, Floats, Ints, Label, Objects, Table
 from nicecf.tables.pandas_frames import PandasFrames
 from nicecf.tables.schema import Schema, differs
 
@@ -46,7 +48,8 @@ class Batch:
     changed, the position of a training row that holds the new value, -1 where that is not known, or not told.
     ``steps``: the changes, in the order in which they were made. ``errors``: how implausible each counterfactual is,
     NaN where that is not known. ``front``: what nothing beats, if the search knows. ``has_several``: whether a row may
-    have more than one entry; ``numbers`` counts those of one row from 0.
+    have more than one entry; ``numbers`` counts those of one row from 0. ``target``: the scores that were asked for, if
+    it was scores: the classes are those in it and all others, and a score stands for the probability of each.
     """
 
     table: Table
@@ -71,6 +74,7 @@ class Batch:
     provenance: Provenance
     model_calls: int
     model_rows: int
+    target: ScoreTarget | None = None
 
     def __len__(self) -> int:
         """The number of entries."""
@@ -135,6 +139,14 @@ class Batch:
     def probability(self) -> Floats:
         """The probability of that class; NaN where none was found."""
         return np.where(self.found, self.after.probability, np.nan)
+
+    def chance(self, probability: float) -> str:
+        """A probability for people, or a score."""
+        return percent(probability) if self.target is None else self.target.text(probability)
+
+    def chance_of(self, label: Label) -> str:
+        """What stands above probabilities of a class, or above scores."""
+        return f"P({label})" if self.target is None else "score"
 
     @cached_property
     def first_of_rows(self) -> Ints:
@@ -229,6 +241,11 @@ class Batch:
             provenance=replace(self.provenance, call={**self.provenance.call, "pareto": True}),
             numbers=np.arange(len(entries)) - np.searchsorted(entries, entries),
         )
+
+
+def with_scores_named(table: pd.DataFrame, batch: Batch) -> pd.DataFrame:
+    """A table for users: where the target is scores, they are called so."""
+    return table if batch.target is None else table.rename(columns={"probability": "score"})
 
 
 def picked(probabilities: Floats, classes: Ints) -> Floats:

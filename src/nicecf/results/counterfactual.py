@@ -82,13 +82,13 @@ class Counterfactual:
 
     @property
     def predicted(self) -> Label:
-        """The model's decision on the row."""
-        return self.batch.predicted[0]
+        """The model's decision on the row; its score, if the target is scores."""
+        return self.batch.predicted[0] if self.batch.target is None else self.probability_before
 
     @property
     def predicted_after(self) -> Label:
-        """The model's decision on the counterfactual."""
-        return self.batch.predicted_after[0]
+        """The model's decision on the counterfactual, or its score."""
+        return self.batch.predicted_after[0] if self.batch.target is None else self.probability
 
     @property
     def probability_before(self) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import OptionError
-from nicecf.results.batch import Batch
+from nicecf.results.batch import Batch, with_scores_named
 from nicecf.results.counterfactual import Counterfactual
 from nicecf.results.metrics_table import metrics_table
 from nicecf.results.records import Record, records_of
@@ -136,17 +136,17 @@ class Counterfactuals:
 
     @property
     def predicted(self) -> Objects:
-        """The model's decision on each row as it is."""
-        return self.batch.predicted
+        """The model's decision on each row as it is; its score, if the target is scores."""
+        return self.batch.predicted if self.batch.target is None else self.batch.before.probability
 
     @property
     def predicted_after(self) -> Objects:
-        """The model's decision on each counterfactual; None where none was found."""
-        return self.batch.predicted_after
+        """The model's decision on each counterfactual, None where none was found; or its score, NaN."""
+        return self.batch.predicted_after if self.batch.target is None else self.batch.probability
 
     @property
     def probability(self) -> Floats:
-        """The probability of that decision; NaN where none was found."""
+        """The probability of that decision, or the score; NaN where none was found."""
         return self.batch.probability
 
     def to_frame(self) -> Table:
@@ -172,9 +172,10 @@ class Counterfactuals:
 
         ``row`` is the index label of the row; ``probability`` that of the counterfactual's class after this step;
         ``donor`` the position of a training row that holds the new value, missing where that is not known or not to be
-        told. Where a row may have several counterfactuals, a column ``counterfactual`` counts them from 0.
+        told. Where a row may have several counterfactuals, a column ``counterfactual`` counts them from 0. If the
+        target is scores, ``score`` is in the place of ``probability``.
         """
-        return self.batch.changes.copy()
+        return with_scores_named(self.batch.changes.copy(), self.batch)
 
     def texts(self, style: Style = "sentence", *, wording: Wording | None = None) -> list[str]:
         """``text`` of each of them (:meth:`Counterfactual.text`), with a handful of model calls for all together."""

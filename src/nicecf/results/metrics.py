@@ -18,6 +18,7 @@ import numpy.typing as npt
 from nicecf.exceptions import OptionError, SchemaError, plain
 from nicecf.models.classifier import Classifier
 from nicecf.models.decision import member_of
+from nicecf.models.scores import Regressor, ScoreTarget, is_regressor
 from nicecf.results.reference import Reference, plain_labels
 from nicecf.search.autoencoder import Autoencoder, rounded_errors
 from nicecf.search.distance import Scale
@@ -244,6 +245,17 @@ def holds_for(
     labels, is_there = _labels_of(counterfactuals, after, "after"), _is_there(counterfactuals, found)
     decided = _decided(model, counterfactuals, is_there, classes, decision)
     return np.where(is_there, (decided == labels).astype(np.float64), np.nan)
+
+
+def score_holds_for(model: object, counterfactuals: Table, *, target: ScoreTarget, found: npt.ArrayLike) -> Floats:
+    """The same of scores: 1 where that of another model lies in the target, 0 where not; NaN where none was found."""
+    is_there = _is_there(counterfactuals, found)
+    asked = container_of(counterfactuals).take(counterfactuals, np.flatnonzero(is_there))
+    scored = Regressor.of(model) if is_regressor(model) else Classifier.of(model, classes=[False, True], y=None)
+    holds = np.full(len(is_there), np.nan)
+    if is_there.any():
+        holds[is_there] = target.holds(scored.probabilities(asked, int(is_there.sum()))[:, 1])
+    return holds
 
 
 def best_by_row(values: npt.ArrayLike, rows: npt.ArrayLike, n_rows: int, *, highest: bool = False) -> Floats:

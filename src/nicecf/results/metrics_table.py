@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf.results import metrics
-from nicecf.results.batch import Batch
+from nicecf.results.batch import Batch, with_scores_named
 from nicecf.results.reference import Reference
 from nicecf.support.types import Floats
 
@@ -23,7 +23,7 @@ def metrics_table(
     rounds = np.zeros(len(batch), dtype=np.intp)
     np.maximum.at(rounds, batch.steps.row(), batch.steps.step)
     not_found = ~batch.found
-    return pd.DataFrame(
+    table = pd.DataFrame(
         {
             **({"counterfactual": batch.numbers} if batch.has_several else {}),
             "sparsity": pd.arrays.IntegerArray(batch.n_changes.astype(np.int64), not_found),
@@ -37,6 +37,7 @@ def metrics_table(
         },
         index=batch.labels,
     )
+    return with_scores_named(table, batch)
 
 
 def _measured_against(batch: Batch, reference: Reference) -> dict[str, Floats]:
@@ -47,7 +48,7 @@ def _measured_against(batch: Batch, reference: Reference) -> dict[str, Floats]:
         for scale in ("range", "std")
     }
     measured["ae_error"] = metrics.autoencoder_error(table, reference, found=found)
-    if reference.labels is not None:
+    if reference.labels is not None and batch.target is None:
         before, after = batch.predicted, batch.predicted_after
         measured["im1"] = metrics.im1(table, reference, before=before, after=after, found=found)
         measured["im2"] = metrics.im2(table, reference, after=after, found=found)
@@ -55,6 +56,8 @@ def _measured_against(batch: Batch, reference: Reference) -> dict[str, Floats]:
 
 
 def _holds_for(batch: Batch, model: object, decision: object = None) -> Floats:
+    if batch.target is not None:
+        return metrics.score_holds_for(model, batch.filled, target=batch.target, found=batch.found)
     return metrics.holds_for(
         model,
         batch.filled,  # of the rows found, in the dtypes that the model saw

@@ -14,7 +14,7 @@ import pandas as pd
 
 from nicecf.exceptions import FileError, listed, plain
 from nicecf.results.batch import Batch
-from nicecf.support.formats import one_line, whole_percent
+from nicecf.support.formats import one_line, percent
 from nicecf.support.options import choose
 from nicecf.support.phrases import english, in_english
 from nicecf.support.types import CellValue, Json, Label
@@ -38,6 +38,8 @@ COLUMNS = (
     "note",
     "said",
 )
+# What these are called where the target is scores.
+_OF_SCORES = {"probability": "score", "probability_after": "score_after"}
 # Put before the name of a feature that is one of these.
 PREFIX = "cf_"
 
@@ -55,7 +57,8 @@ def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | N
     JSON: a list with the feature, its value before and after, the step of the walk and the probability of the new
     decision after that step, what matters most first; what follows from the others comes last, with ``derived``, and
     is not counted in ``n_changes``. ``said`` is the same as the text shows it, so that it can be put into another
-    style. The features follow; a name that is taken gets the prefix ``cf_``.
+    style. If the target is scores, they are in ``score`` and ``score_after`` in place of the probabilities. The
+    features follow; a name that is taken gets the prefix ``cf_``.
     """
     choose("style", style, get_args(words.Style))
     plainly = formatted(batch, Formatter(Wording()), ask=True)
@@ -82,6 +85,7 @@ def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | N
     )
     features = batch.to_frame()
     features = features if isinstance(features, pd.DataFrame) else features.to_pandas()
+    frame = frame if batch.target is None else frame.rename(columns=_OF_SCORES)
     features = features.set_axis(_free_names(features.columns), axis="columns").reset_index(drop=True)
     return pd.concat([frame, features.astype(_still_whole(batch, features))], axis="columns")
 
@@ -106,7 +110,7 @@ def _is_whole(cells: pd.Series[float]) -> bool:
 
 
 def _free_names(names: Sequence[Hashable]) -> list[str]:
-    taken = set(COLUMNS)
+    taken = {*COLUMNS, *_OF_SCORES.values()}
     free = []
     for name in map(str, names):
         while name in taken:
@@ -128,7 +132,7 @@ def _changes(batch: Batch, plainly: Sequence[FormattedExplanation]) -> tuple[lis
             "before": _json(before),
             "after": _json(after),
             "step": step,
-            "probability": chance,
+            "probability" if batch.target is None else "score": chance,
             **({"derived": True} if is_derived else {}),
         }
         for feature, before, after, step, chance, is_derived in zip(*columns, derived, strict=True)
@@ -175,7 +179,10 @@ class SavedChange:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One line of a table, read back; ``number``: which it is among the counterfactuals of its row."""
+    """One line of a table, read back; ``number``: which it is among the counterfactuals of its row.
+
+    ``is_score``: its probabilities are scores.
+    """
 
     row: str
     number: int
@@ -188,6 +195,16 @@ class Outcome:
     text: str
     reason: str | None
     note: str | None
+    is_score: bool = False
+
+    def chance(self, probability: float) -> str:
+        """A probability for people, or a score."""
+        return f"{probability:.6g}" if self.is_score else percent(probability)
+
+    @property
+    def chance_of(self) -> str:
+        """What stands above probabilities, or scores."""
+        return "score" if self.is_score else f"P({self.decision_after})"
 
     @property
     def decision(self) -> str:
@@ -204,13 +221,14 @@ class Outcome:
         choose("style", style, get_args(SavedStyle))
         wording = Wording() if wording is None else wording
         formatter = Formatter(wording, is_letter=style == "letter")
-        now, then = whole_percent(np.array([self.probability_before, self.probability if self.found else 0.0])).tolist()
+        chances = np.array([self.probability_before, self.probability if self.found else 0.0])
+        now, then = map(self.chance, chances) if self.is_score else formatter.chances(chances)
         parts = FormattedExplanation(
             is_found=self.found,
             decision=formatter.label(self.predicted),
-            chance=formatter.percent(now),
+            chance=now,
             other=formatter.label(self.predicted_after),
-            other_chance=formatter.percent(then),
+            other_chance=then,
             other_chance_before="",
             changes=tuple(_formatted_change(one, formatter) for one in self.changes if not one.derived),
             distance="",
@@ -219,6 +237,7 @@ class Outcome:
             relaxation=None,
             note=self.note,
             derived=tuple(_formatted_change(one, formatter) for one in self.changes if one.derived),
+            is_score=self.is_score,
         )
         return words.put(parts, style, wording)
 
@@ -250,22 +269,29 @@ def _formatted_change(one: SavedChange, formatter: Formatter) -> FormattedChange
 
 def has_the_columns(frame: pd.DataFrame) -> bool:
     """Whether a frame from a file has all columns of :func:`table`, and so is one that nicecf wrote."""
-    return set(COLUMNS) <= set(frame.columns)
+    return set(COLUMNS) <= set(_as_probabilities(frame).columns)
+
+
+def _as_probabilities(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table of scores with the names of other tables."""
+    is_score = set(_OF_SCORES.values()) <= set(frame.columns) and not set(_OF_SCORES) & set(frame.columns)
+    return frame.rename(columns={name: other for other, name in _OF_SCORES.items()}) if is_score else frame
 
 
 def read_outcomes(frame: pd.DataFrame, name: str) -> list[Outcome]:
     """The lines of a table that :func:`table` made, from a file called ``name``; FileError if it is another table."""
-    missing = [column for column in COLUMNS if column not in frame]
+    named, is_score = _as_probabilities(frame), "score_after" in frame and "probability_after" not in frame
+    missing = [column for column in COLUMNS if column not in named]
     if missing:
         raise FileError(
             f"{name} does not hold explanations: it has no column {listed(missing, limit=3)}. Give what nicecf explain "
             "wrote (--out)."
         )
-    lines = frame[list(COLUMNS)].astype(object).to_dict("records")
+    lines = named[list(COLUMNS)].astype(object).to_dict("records")
     outcomes = []
     for number, line in enumerate(lines, 1):
         try:
-            outcomes.append(_outcome(line))
+            outcomes.append(_outcome(line, is_score=is_score))
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             problem = short(f"{type(error).__name__}: {error}", _LONGEST)
             raise FileError(
@@ -293,7 +319,8 @@ def _label(value: CellValue) -> Label:
     return {"True": True, "False": False, None: ""}.get(value, value)
 
 
-def _outcome(line: Mapping[str, CellValue]) -> Outcome:
+def _outcome(line: Mapping[str, CellValue], *, is_score: bool) -> Outcome:
+    read = float if is_score else _share
     values: dict[str, CellValue] = {name: None if _is_empty(value) else plain(value) for name, value in line.items()}
     found = str(values["found"]).lower()
     if found not in ("true", "false"):
@@ -304,16 +331,16 @@ def _outcome(line: Mapping[str, CellValue]) -> Outcome:
         number=int(float(values["counterfactual"])),
         found=found == "true",
         predicted=_label(values["decision"]),
-        probability_before=_share(values["probability"]),
+        probability_before=read(values["probability"]),
         predicted_after=_label(values["decision_after"]),
-        probability=np.nan if values["probability_after"] is None else _share(values["probability_after"]),
+        probability=np.nan if values["probability_after"] is None else read(values["probability_after"]),
         changes=tuple(
             SavedChange(
                 str(one["feature"]),
                 _text_or_none(texts["before"]),
                 _text_or_none(texts["after"]),
                 int(one["step"]),
-                _share(one["probability"]),
+                read(one["score" if is_score else "probability"]),
                 _sign(texts["direction"]),
                 texts.get("together") is True,
                 one.get("derived") is True,
@@ -323,6 +350,7 @@ def _outcome(line: Mapping[str, CellValue]) -> Outcome:
         text=str(values["text"]),
         reason=values["reason"],
         note=values["note"],
+        is_score=is_score,
     )
 
 

@@ -8,14 +8,14 @@ import numpy as np
 
 from nicecf.results.batch import Batch
 from nicecf.results.counterfactual import Change, changes_of
-from nicecf.support.formats import one_line, percent, shown
+from nicecf.support.formats import one_line, shown
 from nicecf.support.phrases import english, in_english
 from nicecf.support.types import Label
 from nicecf.views import words
 from nicecf.views.documents.columns import aligned
 
 _ROWS_SHOWN = 10
-# What is said of a change that follows from others, where its probability would stand.
+# What is said of a change that follows from others, where its probability would stand: it is no step of the walk.
 FOLLOWS = "follows"
 
 
@@ -23,7 +23,8 @@ FOLLOWS = "follows"
 class Entry:
     """One explanation of a batch; ``reason`` and ``note`` in English, None where there is nothing to say.
 
-    ``changes`` in the order of the walk, those that follow from others last, and not among the ``n_changes``.
+    ``changes`` in the order of the walk, those that follow from others last, and not among the ``n_changes``;
+    ``chances``: the probability, or the score, that each leads to, and ``chance_of`` what that is.
     """
 
     label: Label
@@ -32,14 +33,17 @@ class Entry:
     note: str | None
     predicted: Label
     predicted_after: Label
-    probability_before: float
-    probability: float
+    chance_before: str
+    chance: str
     changes: tuple[Change, ...]
+    chances: tuple[str, ...]
+    chance_of: str
     n_changes: int
 
 
 def entries(batch: Batch) -> list[Entry]:
     """The explanations of a batch, read at once: asking them one by one would take a hundred times as long."""
+    changes = [tuple(sorted(each, key=lambda one: one.derived)) for each in changes_of(batch)]
     values = zip(
         batch.labels,
         batch.found.tolist(),
@@ -47,9 +51,11 @@ def entries(batch: Batch) -> list[Entry]:
         (in_english(notes) or None for notes in batch.notes),
         batch.predicted,
         batch.predicted_after,
-        batch.before.probability.tolist(),
-        batch.probability.tolist(),
-        (tuple(sorted(changes, key=lambda one: one.derived)) for changes in changes_of(batch)),
+        map(batch.chance, batch.before.probability.tolist()),
+        map(batch.chance, batch.after.probability.tolist()),
+        changes,
+        (tuple(FOLLOWS if one.derived else batch.chance(one.probability) for one in each) for each in changes),
+        map(batch.chance_of, batch.predicted_after),
         batch.n_changes.tolist(),
         strict=True,
     )
@@ -101,11 +107,6 @@ def change_line(one: Change) -> str:
     return f"{one_line(str(one.feature))}: {shown(one.before)} -> {shown(one.after)}{follows}"
 
 
-def chance_of(one: Change) -> str:
-    """The probability that a change leads to; what follows from others is no step."""
-    return FOLLOWS if one.derived else percent(one.probability)
-
-
 def _line(one: Entry) -> str:
     if not one.found:
         return one_line(f"{one.predicted}: not found, {one.reason}")
@@ -114,6 +115,7 @@ def _line(one: Entry) -> str:
 
 
 def _table(one: Entry) -> str:
-    head = ("feature", "before", "after", f"P({one.predicted_after})")
-    rows = [(str(each.feature), shown(each.before), shown(each.after), chance_of(each)) for each in one.changes]
+    head = ("feature", "before", "after", one.chance_of)
+    changes = zip(one.changes, one.chances, strict=True)
+    rows = [(str(each.feature), shown(each.before), shown(each.after), chance) for each, chance in changes]
     return aligned(head, rows)

@@ -8,7 +8,7 @@ import numpy as np
 
 from nicecf.results.batch import Batch
 from nicecf.results.counterfactual import Change
-from nicecf.support.formats import percent, shown
+from nicecf.support.formats import shown
 from nicecf.support.types import CellValue
 from nicecf.views import listing, words
 from nicecf.views.documents import inline
@@ -26,10 +26,10 @@ def one_as_html(batch: Batch) -> str:
     """The sentence of a batch of one, its changes as a table and, folded, the features that stay as they are."""
     (one,) = listing.entries(batch)
     parts = [_sentence(one, *words.texts(batch, ask=False))]
-    head = ["feature", "before", "after", f"P({inline.text(one.predicted_after)})"]
+    head = ["feature", "before", "after", inline.text(one.chance_of)]
     rows = [
-        [inline.text(c.feature), inline.text(shown(c.before)), _after(c), inline.text(listing.chance_of(c))]
-        for c in one.changes
+        [inline.text(c.feature), inline.text(shown(c.before)), _after(c), inline.text(chance)]
+        for c, chance in zip(one.changes, one.chances, strict=True)
     ]
     if rows:
         parts.append(inline.table(head, rows[:_CHANGES_SHOWN], right=[3]))
@@ -53,8 +53,8 @@ def _sentence(one: Entry, sentence: str) -> str:
     in_full = inline.paragraph(inline.text(sentence))
     if len(one.changes) <= _CHANGES_IN_A_SENTENCE:
         return in_full
-    then = inline.chance(one.predicted_after, percent(one.probability))
-    now = inline.chance(one.predicted, percent(one.probability_before))
+    then = inline.chance(one.predicted_after, one.chance)
+    now = inline.chance(one.predicted, one.chance_before)
     count = "this change" if one.n_changes == 1 else f"{one.n_changes:,} changes together"
     brief = f"With {count}, the model would say {then} instead of {now}."
     return inline.paragraph(brief) + inline.folded("In one sentence", in_full)
@@ -89,14 +89,14 @@ def many_as_html(batch: Batch) -> str:
 
 
 def _cells(one: Entry) -> list[str]:
-    now = inline.chance(one.predicted, percent(one.probability_before))
+    now = inline.chance(one.predicted, one.chance_before)
     if not one.found:
         return [now, "not found", inline.text(one.reason)]
     changes = [_change(c) for c in one.changes]
     cell = "<br>".join(changes[:_CHANGES_IN_A_LINE]) or "nothing has to change"
     if len(changes) > _CHANGES_IN_A_LINE:
         cell += inline.folded(f"{len(changes) - _CHANGES_IN_A_LINE:,} more", "<br>".join(changes[_CHANGES_IN_A_LINE:]))
-    return [now, inline.chance(one.predicted_after, percent(one.probability)), cell]
+    return [now, inline.chance(one.predicted_after, one.chance), cell]
 
 
 def _change(one: Change) -> str:

@@ -46,6 +46,7 @@ from nicecf.explain.saving.checks import (
     check_outputs,
     check_privacy,
     check_rows,
+    check_scores,
     check_said_of_models,
     check_weights,
     floats,
@@ -171,6 +172,7 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         "scales": fitted.distance.scales.tolist(),
         "weights": None if weights is None else weights.tolist(),
         "n_decided": donors.n_decided.tolist(),
+        "has_label_scores": fitted.label_scores is not None,
         "n_cells": None if donors.cells is None else len(donors.cells),
         "privacy": privacy,
         "autoencoder": autoencoder,
@@ -185,6 +187,7 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         **({} if donors.cells is None else {"cells.npy": npy(donors.cells.astype(np.int64))}),
         **members_of_moving,
         **members_of_index,
+        **({} if fitted.label_scores is None else {"label_scores.npy": npy(fitted.label_scores)}),
         **canaries_to_members(fitted.models.canaries),
         **members_of_privacy,
         **members_of_autoencoder,
@@ -207,6 +210,7 @@ class _Parts:
     privacy: Privacy
     autoencoder: Autoencoder | None
     cells: Ints | None
+    label_scores: Floats | None
 
 
 @contextmanager
@@ -284,6 +288,7 @@ def _put_together(
         privacy_from_members(manifest["privacy"], n_features, read),
         None if of_network is None else autoencoder_from_members(of_network, schema.is_categorical, read),
         _cells(manifest, read),
+        _label_scores(manifest, read),
     )
     if parts.n_decided.shape != (n_classes,) or len(parts.index.leaves) not in (n_classes, 2 * n_classes):
         raise Damaged("its donors do not match its classes")
@@ -297,6 +302,16 @@ def _cells(manifest: Mapping[str, Any], read: Reader) -> Ints | None:
     if manifest.get("n_cells") is None:
         return None
     return read("cells", np.int64, [whole(manifest["n_cells"], "n_cells")]).astype(np.intp)
+
+
+def _label_scores(manifest: Mapping[str, Any], read: Reader) -> Floats | None:
+    """The labels of a regressor's training rows; files of before have none."""
+    if not manifest.get("has_label_scores"):
+        return None
+    labels = read("label_scores", np.float64, [sum(wholes(manifest["n_decided"], "n_decided"))])
+    if not (manifest["models"].get("are_scores") and np.isfinite(labels).all()):
+        raise Damaged("its labels are not those of a regressor")
+    return labels
 
 
 def _widths(manifest: Mapping[str, Any]) -> list[int]:
@@ -320,7 +335,10 @@ def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
     check_index(index, parts.n_decided, n_classes)
     check_canaries(canaries, index, parts.n_decided)
     outputs = np.concatenate([parts.outputs, canaries.outputs])
-    check_outputs(outputs, _widths(manifest), n_classes, "its outputs")
+    if manifest["models"].get("are_scores"):
+        check_scores(outputs, "its outputs")
+    else:
+        check_outputs(outputs, _widths(manifest), n_classes, "its outputs")
     is_guarded = parts.privacy.common is not None
     whole_rows = np.concatenate([parts.rows, schema.expand(canaries.values)])
     check_histograms(parts.statistics, schema, whole_rows, n_rows, is_guarded=is_guarded)
@@ -407,6 +425,7 @@ def _fitted(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> Fitted:
         privacy=parts.privacy,
         plausibility=plausibility,
         neighborhood=neighborhood,
+        label_scores=parts.label_scores,
     )
     check_measured(fitted, manifest["plausibility"])
     return fitted

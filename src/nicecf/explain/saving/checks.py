@@ -135,6 +135,12 @@ def check_outputs(outputs: Floats, widths: Sequence[int], n_classes: int, what: 
         at += width
 
 
+def check_scores(outputs: Floats, what: str) -> None:
+    """Damaged unless each model has a score, twice."""
+    if not np.isfinite(outputs).all() or outputs.shape[1] % 2 or (outputs[:, ::2] != outputs[:, 1::2]).any():
+        raise Damaged(f"{what} are not scores")
+
+
 def check_index(index: DonorIndex, n_decided: Ints, n_classes: int) -> None:
     """Damaged unless the donors, and the other rows, are training rows that were decided on, in their order."""
     positions, others = index.positions, index.other_positions
@@ -301,7 +307,10 @@ def is_list_of(values: Any, kind: type) -> bool:
 
 def check_said_of_models(said: Mapping[str, Any], n_models: int, functions: Sequence[str]) -> None:
     """Damaged unless the manifest has everything about the models that is read from it."""
-    keys(said, ("classes", "rules", "features"), "the description of its models")
+    of_scores = ("are_scores",) if "are_scores" in said else ()
+    keys(said, ("classes", "rules", "features", *of_scores), "the description of its models")
+    if of_scores and said["are_scores"] is not True:
+        raise Damaged("it does not say whether its models return scores")
     n_classes = len(sequence(said["classes"], "classes"))
     for name, expected in (("rules", ("cutoffs", "by_function", "by_predict")), ("features", ("names", "n"))):
         if len(sequence(said[name], name)) != n_models or any(

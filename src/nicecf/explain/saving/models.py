@@ -14,6 +14,7 @@ from nicecf.explain.fitted import Fitted, Models
 from nicecf.explain.training import Canaries, ModelOptions, measured_cost, sample_of, twin_for
 from nicecf.models.classifier import CELLS_PER_CALL, Classifier
 from nicecf.models.decision import Member, Panel, Rule, member_of
+from nicecf.models.scores import Regressor, is_regressor
 from nicecf.search.donors import DonorSearch
 from nicecf.search.neighbors import DonorIndex
 from nicecf.support.json_values import from_json, to_json
@@ -32,6 +33,7 @@ def models_to_json(models: Sequence[Any], fitted: Fitted) -> dict[str, Any]:
         "classes": to_json(list(fitted.panel.classes)),
         "rules": [_rule_to_json(member.rule) for member in fitted.panel.members],
         "features": [_features(model) for model in models],
+        **({"are_scores": True} if fitted.panel.is_regressor else {}),
     }
 
 
@@ -107,10 +109,20 @@ def _panel(models: Sequence[Any], said: Mapping[str, Any], decision: Any, min_pr
     classes = np.empty(len(names), dtype=object)
     classes[:] = names
     members = [
-        _member(number, model, rule, decision, classes)
+        _scoring(number, model) if said.get("are_scores") else _member(number, model, rule, decision, classes)
         for number, (model, rule) in enumerate(zip(models, said["rules"], strict=True))
     ]
     return Panel(tuple(members), min_probability)
+
+
+def _scoring(number: int, model: Any) -> Member:
+    if not is_regressor(model):
+        raise ModelError(
+            f"{_who(number)} is not the one that the explainer was saved with: that returned scores, and this "
+            f"{type(model).__name__} does not."
+        )
+    regressor = Regressor.of(model)
+    return member_of(model, regressor, None, regressor.classes)
 
 
 def _member(number: int, model: Any, said: Mapping[str, Any], decision: Any, classes: Objects) -> Member:

@@ -32,12 +32,13 @@ class PlotFormatter:
     statistics: TableStatistics
     formatter: Formatter
     classes: tuple[Label, ...]
+    target: ScoreTarget | None = None
 
     @classmethod
     def of(cls, batch: Batch, wording: Wording | None) -> PlotFormatter:
         """Raises OptionError if the wording is not one, or names what the batch does not have."""
         classes = tuple(plain(label) for label in batch.classes)
-        return cls(batch.schema, batch.provenance.statistics, Formatter.of(batch, wording), classes)
+        return cls(batch.schema, batch.provenance.statistics, Formatter.of(batch, wording), classes, batch.target)
 
     @property
     def missing(self) -> str:
@@ -56,6 +57,10 @@ class PlotFormatter:
     def percent(self, probability: float) -> str:
         """A probability; never rounded to certainty."""
         return self.formatter.percent(int(whole_percent(np.array([probability]))[0]))
+
+    def chance(self, probability: float) -> str:
+        """A probability or, where the target is scores, a score."""
+        return self.formatter.chances(np.array([probability]), self.target)[0]
 
     def reason(self, one: Statement) -> str:
         """Why there is no counterfactual."""

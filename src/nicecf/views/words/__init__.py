@@ -32,27 +32,32 @@ def put(one: FormattedExplanation, style: str, wording: Wording) -> str:
     return _STYLES[style](one, wording)
 
 
+def _say(one: FormattedExplanation, wording: Wording, phrase: str, **fields: object) -> str:
+    """What a style says of the model: of its decision, or of its score and the target for it."""
+    return wording.say(f"score.{phrase.replace('.', '_')}" if one.is_score else phrase, **fields)
+
+
 def _sentence(one: FormattedExplanation, wording: Wording) -> str:
     if not one.is_found:
         return wording.say("sentence.not_found", reason=one.reason)
     if not one.changes:
-        return wording.say("sentence.unchanged", decision=one.decision, chance=one.chance)
+        return _say(one, wording, "sentence.unchanged", decision=one.decision, chance=one.chance)
     changes = wording.listed([_put("sentence.change", each, wording) for each in one.changes])
     if one.derived:
         changes = wording.say("derived.sentence", changes=changes, derived=_derived(one, wording))
-    return wording.say("sentence.found", changes=changes, **one.outcome)
+    return _say(one, wording, "sentence.found", changes=changes, **one.outcome)
 
 
 def _bullets(one: FormattedExplanation, wording: Wording) -> str:
     if not one.is_found:
-        head = wording.say("bullets.not_found", decision=one.decision, chance=one.chance)
+        head = _say(one, wording, "bullets.not_found", decision=one.decision, chance=one.chance)
         return "\n".join([head, wording.say("bullets.reason", reason=one.reason)])
     if not one.changes:
-        return wording.say("bullets.unchanged", decision=one.decision, chance=one.chance)
+        return _say(one, wording, "bullets.unchanged", decision=one.decision, chance=one.chance)
     if one.n_changes == 1:
-        head = wording.say("bullets.found_one", **one.outcome)
+        head = _say(one, wording, "bullets.found_one", **one.outcome)
     else:
-        head = wording.say("bullets.found", count=one.n_changes, **one.outcome)
+        head = _say(one, wording, "bullets.found", count=one.n_changes, **one.outcome)
     return "\n".join([head, *_lines("bullets.change", one, wording), *_follows("derived.bullets", one, wording)])
 
 
@@ -60,8 +65,8 @@ def _analyst(one: FormattedExplanation, wording: Wording) -> str:
     lines, number = [_analyst_head(one, wording)], 0
     for each in one.changes:
         number += not each.is_together
-        line = wording.say(
-            "analyst.change",
+        line = _say(
+            one, wording, "analyst.change",
             number=number,
             feature=each.feature,
             before=each.before,
@@ -81,14 +86,14 @@ def _analyst(one: FormattedExplanation, wording: Wording) -> str:
 
 def _analyst_head(one: FormattedExplanation, wording: Wording) -> str:
     if not one.is_found:
-        return wording.say("analyst.not_found", decision=one.decision, chance=one.chance, reason=one.reason)
+        return _say(one, wording, "analyst.not_found", decision=one.decision, chance=one.chance, reason=one.reason)
     if not one.changes:
-        return wording.say("analyst.unchanged", decision=one.decision, chance=one.chance)
+        return _say(one, wording, "analyst.unchanged", decision=one.decision, chance=one.chance)
     donor = wording.phrases["analyst.no_donor"]
     if one.donor is not None:
         donor = wording.say("analyst.donor", position=one.donor)
-    return wording.say(
-        "analyst.found",
+    return _say(
+        one, wording, "analyst.found",
         **one.outcome,
         other_chance_before=one.other_chance_before,
         changes=_counted(wording, "analyst.changes", one.n_changes),
@@ -100,11 +105,11 @@ def _analyst_head(one: FormattedExplanation, wording: Wording) -> str:
 
 def _letter(one: FormattedExplanation, wording: Wording) -> str:
     phrases = wording.phrases
-    parts = [phrases["letter.title"], wording.say("letter.decision", decision=one.decision)]
+    parts = [_say(one, wording, "letter.title"), _say(one, wording, "letter.decision", decision=one.decision)]
     if not one.is_found:
-        parts += [phrases["letter.not_found"], _letter_obstacle(one, wording), phrases["letter.closing_of_none"]]
+        parts += [_say(one, wording, "letter.not_found"), _letter_obstacle(one, wording), phrases["letter.closing_of_none"]]
     elif not one.changes:
-        parts.append(phrases["letter.unchanged"])
+        parts.append(_say(one, wording, "letter.unchanged"))
     else:
         parts += [_letter_reasons(one, wording), _letter_changes(one, wording), phrases["letter.closing"]]
     return "\n\n".join(parts)
@@ -132,9 +137,9 @@ def _letter_reasons(one: FormattedExplanation, wording: Wording) -> str:
 
 def _letter_changes(one: FormattedExplanation, wording: Wording) -> str:
     if one.n_changes == 1:
-        head = wording.say("letter.otherwise_one", other=one.other)
+        head = _say(one, wording, "letter.otherwise_one", other=one.other)
     else:
-        head = wording.say("letter.otherwise", other=one.other, count=one.n_changes)
+        head = _say(one, wording, "letter.otherwise", other=one.other, count=one.n_changes)
     follows = _follows("derived.letter_changes", one, wording)
     return "\n".join([head, *_lines("letter.change", one, wording), *follows])
 

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import OptionError
+from nicecf.models.scores import ScoreTarget
 from nicecf.results.batch import Batch, picked
 from nicecf.rules.relaxations import Relaxation
 from nicecf.support.formats import one_line, whole_percent
@@ -42,7 +43,8 @@ class FormattedChange:
 class FormattedExplanation:
     """An explanation, said: the parts that the styles put together.
 
-    ``derived``: what follows from the changes. ``relaxation``: a rule, and what to do instead.
+    ``derived``: what follows from the changes. ``relaxation``: a rule, and what to do instead. ``is_score``: a chance
+    is a score, and the decision whether it lies in the target.
     """
 
     is_found: bool
@@ -58,6 +60,7 @@ class FormattedExplanation:
     relaxation: tuple[str, str] | None
     note: str | None
     derived: tuple[FormattedChange, ...] = ()
+    is_score: bool = False
 
     @property
     def n_changes(self) -> int:
@@ -79,7 +82,7 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
     """The explanations in parts. ``ask``: whether the model may be asked how far numbers can be rounded."""
     changes, derived = _formatted_changes(batch, formatter, ask=ask)
     now, then, of_then = (
-        whole_percent(each).tolist()
+        formatter.chances(each, batch.target)
         for each in (
             batch.before.probability,
             batch.after.probability,
@@ -91,10 +94,10 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
         FormattedExplanation(
             is_found=bool(batch.found[i]),
             decision=labels[batch.before.decided[i]],
-            chance=formatter.percent(now[i]),
+            chance=now[i],
             other=labels[batch.after.decided[i]],
-            other_chance=formatter.percent(then[i]),
-            other_chance_before=formatter.percent(of_then[i]),
+            other_chance=then[i],
+            other_chance_before=of_then[i],
             changes=changes[i],
             distance=formatter.number(f"{batch.distances[i]:.3g}"),
             donor=_formatted_donor(batch, i, formatter),
@@ -102,6 +105,7 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
             relaxation=_formatted_relaxation(batch.relaxations[i], formatter),
             note=formatter.statement(*batch.notes[i]) or None,
             derived=derived[i],
+            is_score=batch.target is not None,
         )
         for i in range(len(batch))
     ]
@@ -142,7 +146,8 @@ def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: boo
     numbers, parts = formatted_numbers(batch, ask=ask), _parts(batch)
     distances = batch.distances[line]
     shares = np.divide(parts, distances, out=np.zeros_like(parts), where=distances > 0)
-    share, chance = (whole_percent(each).tolist() for each in (shares, table["probability"].to_numpy(dtype=float)))
+    share = formatter.chances(shares)
+    chance = formatter.chances(table["probability"].to_numpy(dtype=float), batch.target)
     feature, before, after, step = (table[name].tolist() for name in ("feature", "before", "after", "step"))
     ups = np.sign(batch.after.values[line, steps.feature] - batch.before.values[line, steps.feature])
     is_ordered = ~batch.schema.is_categorical[steps.feature] & ~np.isnan(ups)
@@ -155,8 +160,8 @@ def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: boo
             *formatter.pair(feature[at], before[at], after[at], numbers[at]),
             direction=direction[at],
             step=step[at],
-            chance=formatter.percent(chance[at]),
-            share=formatter.percent(share[at]),
+            chance=chance[at],
+            share=share[at],
             is_together=together,
         )
         for at, together in zip(order.tolist(), _are_together(batch, order), strict=True)
@@ -199,6 +204,12 @@ class Formatter:
 
     def number(self, text: str) -> str:
         return text.replace(".", self.wording.phrases["number.decimal_point"])
+
+    def chances(self, values: Floats, target: ScoreTarget | None = None) -> list[str]:
+        """Probabilities or, with their target, scores."""
+        if target is not None:
+            return [self.number(target.text(score)) for score in values.tolist()]
+        return [self.percent(whole) for whole in whole_percent(values).tolist()]
 
     def percent(self, whole: int) -> str:
         """A probability, of what `whole_percent` makes of it."""
@@ -295,11 +306,13 @@ def _gains(batch: Batch) -> Floats:
     """What each change adds to the probability of the counterfactual's class; what follows from others, nothing."""
     steps, line = batch.steps, batch.steps.row()
     decided = batch.after.decided[line]
-    reached = steps.reached[np.arange(len(line)), decided]
+    reached, at_first = steps.reached[np.arange(len(line)), decided], batch.before.probabilities[line, decided]
+    if batch.target is not None:  # a score may have to fall
+        reached, at_first = batch.target.margins(reached), batch.target.margins(at_first)
     is_first = np.append(True, (np.diff(line) != 0) | (np.diff(steps.step) != 0))[: len(line)]
     step = np.cumsum(is_first) - 1
     start = np.flatnonzero(is_first)[step]
-    before = np.where(start == steps.starts[line], batch.before.probabilities[line, decided], reached[start - 1])
+    before = np.where(start == steps.starts[line], at_first, reached[start - 1])
     unit = batch.units[steps.feature]
     changes = np.unique(np.column_stack([step, unit])[unit >= 0], axis=0)
     n_changes = np.bincount(changes[:, 0], minlength=len(step))[step]

@@ -254,8 +254,11 @@ def _taken_literally(batch: Batch, maker: Maker, lines: Ints, values: Floats, as
 
 
 def _are_as_probable(batch: Batch, lines: Ints, probabilities: Floats) -> Bools:
-    """Whether the decisions on the counterfactuals of some lines are as probable as these were, in whole percent."""
+    """Whether the decisions on the counterfactuals of some lines are as probable as these were, as a text shows it."""
     now, then = picked(probabilities, batch.after.decided[lines]), batch.after.probability[lines]
+    if batch.target is not None:
+        text = batch.target.text
+        return np.array([text(one) == text(other) for one, other in zip(now.tolist(), then.tolist(), strict=True)])
     return np.asarray(whole_percent(now) == whole_percent(then))
 
 

@@ -108,12 +108,12 @@ class Explanation:
     @property
     def now(self) -> str:
         """The decision on the row: ``denied (51 %)``."""
-        return f"{self.decided} ({self.formatter.percent(self.batch.before.probability[0])})"
+        return f"{self.decided} ({self.formatter.chance(self.batch.before.probability[0])})"
 
     @property
     def then(self) -> str:
         """The decision on the counterfactual."""
-        return f"{self.target} ({self.formatter.percent(self.batch.after.probability[0])})"
+        return f"{self.target} ({self.formatter.chance(self.batch.after.probability[0])})"
 
     @property
     def distance(self) -> float:

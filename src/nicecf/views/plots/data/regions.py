@@ -106,13 +106,16 @@ def regions_of(one: Counterfactual, features: Pair | None = None, wording: Wordi
     shape = (len(y_codes), len(x_codes))
     map_decided, map_probability = decided[: len(places)].reshape(shape), probability[: len(places)].reshape(shape)
     everywhere = probabilities[: len(places)].reshape(*shape, -1)
-    if x.levels is None and y.levels is None and _is_smooth(map_decided, everywhere):
+    target = this.batch.target
+    if target is not None:  # a colour is the paler, the nearer a score is to the line that must be crossed
+        map_probability = 0.5 + 0.5 * np.abs(target.closeness(map_probability))
+    elif x.levels is None and y.levels is None and _is_smooth(map_decided, everywhere):
         x, y = _finer_axis(x), _finer_axis(y)
         map_decided, map_probability = _finer(everywhere)
     classes = tuple(map(this.formatter.label, range(len(this.batch.classes))))
     # Of the row itself it is known: where it contradicts itself, the model was asked about what would follow.
     others = zip(decided[len(places) + 1 :], probability[len(places) + 1 :], strict=True)
-    decisions = [this.now, *(f"{classes[code]} ({this.formatter.percent(share)})" for code, share in others)]
+    decisions = [this.now, *(f"{classes[code]} ({this.formatter.chance(share)})" for code, share in others)]
     marks = tuple(
         Mark(kind, _place(x, x_codes, values[across]), _place(y, y_codes, values[up]), *_words(this, kind, at, says))
         for (kind, values), at, says in zip(shown, _formatted(this, points, across, up), decisions, strict=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nicecf.models.decision import Rule
+from nicecf.models.scores import ScoreTarget
 from nicecf.results.batch import Batch
 from nicecf.results.counterfactual import Counterfactual
 from nicecf.support.types import Floats
@@ -38,6 +39,7 @@ class Stop:
 class Walk:
     """The probability of ``target`` at each stop, and that of ``rival``, the row's class, where there are others.
 
+    Or the score, where the target is scores: ``limits`` are those of the axis, None for probabilities.
     ``threshold``: the target is decided on from there, as ``turn`` says; None where one number does not tell.
     ``folded``: how many steps are left out after the stop ``fold``.
     """
@@ -50,6 +52,7 @@ class Walk:
     stops: tuple[Stop, ...]
     fold: int | None
     folded: int
+    limits: tuple[float, float] | None = None
 
 
 def walk_of(one: Counterfactual, wording: Wording | None = None) -> Walk | Message:
@@ -76,27 +79,52 @@ def walk_of(one: Counterfactual, wording: Wording | None = None) -> Walk | Messa
     head = _MOST_STEPS // 2
     folded = max(len(stops) - 1 - _MOST_STEPS, 0)
     shown = stops[: head + 1] + stops[head + 1 + folded :] if folded else stops
-    threshold = _threshold(batch)
+    threshold, what = _threshold(batch), "probability" if batch.target is None else "score"
     alt = (
-        f"{title}: the probability goes from {stops[0].chance} to {stops[-1].chance} in "
+        f"{title}: the {what} goes from {stops[0].chance} to {stops[-1].chance} in "
         f"{counted(len(stops) - 1, 'step')}: {listed(map(this.step, this.made_to_change()), 5)}."
     )
     follows = [f"At the end: {listed(this.derived(), 5)}"] if this.derived() else []
     return Walk(
         Caption(
             title,
-            f"Probability of {this.target} after each step: {this.now} becomes {this.then}",
+            f"{_heading(this)} after each step: {this.now} becomes {this.then}",
             tuple(follows),
             alt,
         ),
         this.target,
         this.decided if len(batch.classes) > 2 and own != target else None,
         threshold,
-        "" if threshold is None else f"{this.target} from {this.formatter.percent(threshold)} on",
+        _turn(this, threshold),
         tuple(shown),
         head if folded else None,
         folded,
+        None if batch.target is None else _limits([*(stop.probability for stop in stops), *_bounds(batch.target)]),
     )
+
+
+def _heading(this: Explanation) -> str:
+    return f"Probability of {this.target}" if this.batch.target is None else "Score"
+
+
+def _turn(this: Explanation, threshold: float | None) -> str:
+    """What is said of the line that must be crossed."""
+    if threshold is None:
+        return ""
+    if this.batch.target is not None:
+        return this.target
+    return f"{this.target} from {this.formatter.percent(threshold)} on"
+
+
+def _bounds(target: ScoreTarget) -> list[float]:
+    return [bound for bound in target.given if bound is not None]
+
+
+def _limits(values: list[float]) -> tuple[float, float]:
+    """From below the lowest to above the highest, with some room."""
+    low, high = min(values), max(values)
+    room = 0.06 * (high - low) or max(1.0, 0.06 * abs(high))
+    return low - room, high + room
 
 
 def _stop(
@@ -106,7 +134,7 @@ def _stop(
     rival = float(reached[this.batch.before.decided[0]])
     shown = changes if len(changes) <= _MOST_CHANGES else changes[: _MOST_CHANGES - 1]
     n_more = len(changes) - len(shown)
-    return Stop(number, shown, n_more, probability, this.formatter.percent(probability), rival, decision, is_there)
+    return Stop(number, shown, n_more, probability, this.formatter.chance(probability), rival, decision, is_there)
 
 
 def _rule(batch: Batch) -> Rule | None:
@@ -119,6 +147,8 @@ def _rule(batch: Batch) -> Rule | None:
 def _decided(batch: Batch, reached: Floats) -> list[int]:
     """The class decided on at each stop; where only the ends are known, the row's until the last."""
     before, after = int(batch.before.decided[0]), int(batch.after.decided[0])
+    if batch.target is not None:
+        return [int(one) for one in batch.target.holds(reached[:, 0])]
     rule = _rule(batch)
     if rule is None:
         return [*[before] * (len(reached) - 1), after]
@@ -127,7 +157,13 @@ def _decided(batch: Batch, reached: Floats) -> list[int]:
 
 
 def _threshold(batch: Batch) -> float | None:
-    """From which probability on the target is decided on; None where it takes more than one number to say."""
+    """From which probability on the target is decided on; None where it takes more than one number to say.
+
+    Of scores, the bound of the target that is nearer to the row.
+    """
+    if batch.target is not None:
+        own = float(batch.before.probability[0])
+        return batch.target.low if own < batch.target.low else batch.target.high
     rule = _rule(batch)
     if rule is None or rule.function is not None or len(batch.classes) != 2:
         return None

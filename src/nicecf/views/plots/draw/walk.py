@@ -9,7 +9,7 @@ from nicecf.views.plots.data.walk import Stop, Walk
 from nicecf.views.plots.draw import ruler
 from nicecf.views.plots.draw.look import Look
 from nicecf.views.plots.draw.ruler import SMALL
-from nicecf.views.plots.draw.scale import Scale
+from nicecf.views.plots.draw.scale import Scale, Tick, ticks
 from nicecf.views.plots.draw.sheet import MARGIN, Sheet
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def draw_walk(shown: Walk, look: Look) -> Figure:
     left = MARGIN + labels + 0.2
     beside = left + _CHART + 0.2 + chances
     sheet = Sheet(shown.caption, look, width=beside + 0.15 + decisions + MARGIN, height=height)
-    scale = Scale(0.0, 1.0, left, left + _CHART)
+    scale = Scale(*(shown.limits or (0.0, 1.0)), left, left + _CHART)
     top = sheet.top + legend + _HEAD
     bottom = sheet.bottom - _TAIL
     if shown.rival:
         _legend(sheet, shown)
-    _axis(sheet, scale, top, bottom)
+    _axis(sheet, scale, _ticks(shown), top, bottom)
     sheet.text(beside + 0.15, top - 0.14, "decision", SMALL, color=look.pale)
     if shown.threshold is not None:
         _threshold(sheet, scale, shown, top, bottom)
@@ -103,12 +103,18 @@ def _label(sheet: Sheet, row: _Row, y: float) -> None:
                    color=look.pale, across="right")  # fmt: skip
 
 
-def _axis(sheet: Sheet, scale: Scale, top: float, bottom: float) -> None:
+def _ticks(shown: Walk) -> list[Tick]:
+    if shown.limits is not None:
+        return ticks(*shown.limits, 5)
+    return [Tick(share, f"{100 * share:.0f} %") for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+
+
+def _axis(sheet: Sheet, scale: Scale, ticks: list[Tick], top: float, bottom: float) -> None:
     look = sheet.look
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x = scale.at(share)
+    for tick in ticks:
+        x = scale.at(tick.value)
         sheet.line([x, x], [top, bottom], look.faint, 1.0, over=1)
-        sheet.text(x, bottom + 0.17, f"{100 * share:.0f} %", SMALL, color=look.pale, across="center")
+        sheet.text(x, bottom + 0.17, tick.text, SMALL, color=look.pale, across="center")
 
 
 def _threshold(sheet: Sheet, scale: Scale, shown: Walk, top: float, bottom: float) -> None:
