@@ -305,7 +305,7 @@ def test_every_field_that_fit_learns_is_known_to_saving():
     # A field that is not named here is not saved: teach nicecf.explain.saving of it, then add it.
     assert [field.name for field in dataclasses.fields(Fitted)] == [
         "explainer", "schema", "models", "distance", "statistics", "fingerprints", "search", "constraints", "privacy",
-        "plausibility", "neighborhood",
+        "plausibility", "neighborhood", "label_scores",
     ]  # fmt: skip
 
 

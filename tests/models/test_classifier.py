@@ -215,7 +215,7 @@ def test_one_score_pickles_and_says_what_is_wrong():
 
     model = from_score(functools.partial(np.take, indices=0, axis=1), kind="margin")
     assert pickle.loads(pickle.dumps(model))(np.zeros((2, 2))).tolist() == [[0.5, 0.5]] * 2
-    with pytest.raises(OptionError, match=r"kind='logit' is not known; choose 'probability' or 'margin'"):
+    with pytest.raises(OptionError, match=r"kind='logit' is not known; choose 'probability', 'margin' or 'score'"):
         from_score(len, kind="logit")
     with pytest.raises(OptionError, match="from_score needs a function"):
         from_score(3)

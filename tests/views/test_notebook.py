@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from nicecf import NICE, Constraints, FileError, OptionError, Wording
+from nicecf.support.formats import percent
 from nicecf.tables import files as tablefiles
 from nicecf.testing import Scorecard, applicants
 from nicecf.views import exported_table as outcomes
@@ -257,8 +258,8 @@ def test_of_many_the_first_are_shown_the_next_folded_and_the_rest_told_of(cfs):
     assert len(list(root.all("tr"))) == 202
     assert "... and 50 more that are not shown" in root.text()
     for line, one in zip(cells(first)[1:], cfs, strict=False):
-        assert line[1] == f"{one.predicted} ({notebook.percent(one.probability_before)})"
-        assert line[2] == f"{one.predicted_after} ({notebook.percent(one.probability)})"
+        assert line[1] == f"{one.predicted} ({percent(one.probability_before)})"
+        assert line[2] == f"{one.predicted_after} ({percent(one.probability)})"
         for change in one.changes:
             assert f"{change.feature}: " in line[3]
     assert "0 rows" in cfs[:0]._repr_html_()
@@ -268,7 +269,7 @@ def test_lines_are_the_explanations(cfs):
     for line, one in zip(listing.entries(cfs.batch), cfs, strict=True):
         told = (line.found, line.reason, line.note, line.predicted, line.predicted_after)
         assert told == (one.found, one.reason, one.note, one.predicted, one.predicted_after)
-        assert (line.probability_before, line.probability) == (one.probability_before, one.probability)
+        assert (line.chance_before, line.chance) == (percent(one.probability_before), percent(one.probability))
         assert [(c.feature, c.before, c.after, c.probability) for c in line.changes] == [
             (c.feature, c.before, c.after, c.probability) for c in one.changes
         ]
@@ -348,7 +349,7 @@ def test_the_page_counts_decisions_and_changes(cfs):
     shares = features[(features["predicted"] == "no") & (features["changed"] > 0)]
     lines = cells(next(section(root, "What changes").all("table")))
     assert [(line[0], line[1]) for line in lines[1:]] == [
-        (one.feature, notebook.percent(one.share)) for one in shares.itertuples()
+        (one.feature, percent(one.share)) for one in shares.itertuples()
     ]
     bars = [one.attributes["width"] for one in next(section(root, "What changes").all("table")).all("rect")]
     assert bars == [f"{100 * share:.1f}%" for share in shares["share"]]

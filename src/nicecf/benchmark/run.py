@@ -197,7 +197,7 @@ def _records(
     """A record for each row; of several counterfactuals the best in each measure, as in the paper."""
     n_rows = len(explained)
     measured = cfs.metrics(reference, model=model, other_model=other)
-    measured["im2_code"] = im2_by_code(explained[cfs.rows], cfs.to_numpy(), cfs.predicted, reference)
+    measured["im2_code"] = im2_by_code(explained[cfs.rows], cfs.to_numpy(), cfs.batch.predicted, reference)
     is_valid = measured["valid"].to_numpy(dtype=bool)
     found = np.zeros(n_rows, dtype=bool)
     np.logical_or.at(found, cfs.rows, is_valid)

@@ -12,6 +12,7 @@ import pandas as pd
 from nicecf.exceptions import ModelError
 from nicecf.explain.ask import Call, ask
 from nicecf.explain.fitted import Fitted
+from nicecf.explain.reach import as_the_model_sees, reach
 from nicecf.explain.verify import verify
 from nicecf.explain.why_not import Reasons, why_not
 from nicecf.explain.withhold import withhold
@@ -47,9 +48,12 @@ def explain_by(call: Call, fitted: Fitted, *, by_twin: bool) -> Batch:
     with reporting(call.progress, len(question), if_long=call.if_long) as report:
         answers = in_parts(replace(question, report=report), question.is_open, fitted.search)
     answers = withhold(question, answers, fitted)
+    answers, nearest = reach(question, answers, fitted)
     seen, answers = verify(question, answers, fitted, by_twin=by_twin)
     reasons = why_not(question, answers, fitted)
-    return batch_of(call, fitted, seen, answers, reasons, by_twin_alone=by_twin and not fitted.models.confirms)
+    by_twin_alone = by_twin and not fitted.models.confirms
+    batch = batch_of(call, fitted, seen, answers, reasons, by_twin_alone=by_twin_alone)
+    return batch if nearest is None else with_nearest(batch, nearest, call, fitted, seen, reasons)
 
 
 def batch_of(
@@ -103,6 +107,27 @@ def batch_of(
         model_calls=0 if by_twin_alone else question.score.calls + of_whole.calls,
         model_rows=0 if by_twin_alone else question.score.rows + of_whole.rows,
         target=panel.target,
+    )
+
+
+def with_nearest(
+    batch: Batch, nearest: Answers, call: Call, fitted: Fitted, question: Question, reasons: Reasons
+) -> Batch:
+    """A batch that also holds what comes nearest to its target of scores, for rows that do not get there."""
+    nearest = as_the_model_sees(nearest, question, fitted)
+    if not len(nearest.points.row):
+        return batch
+    every = batch_of(call, fitted, question, nearest, reasons, by_twin_alone=False)
+    there = every.take(np.flatnonzero(np.isin(every.rows, nearest.points.row)))
+    told = {int(row): score for row, score in zip(there.rows, there.after.probability, strict=True)}
+    notes = batch.notes.copy()
+    for at, row in enumerate(batch.rows.tolist()):
+        if row in told:
+            notes[at] = (*notes[at], Statement("note.nearest", {"score": told[row]}))
+    return replace(
+        batch,
+        notes=notes,
+        nearest=replace(there, notes=batch.notes[np.isin(batch.rows, there.rows)], is_best_effort=True),
     )
 
 

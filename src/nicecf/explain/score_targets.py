@@ -59,8 +59,9 @@ def target_of(target_class: Any, target_score: Any, panel: Panel) -> ScoreTarget
     target = ScoreTarget.of(target_score)
     if len(panel.classes) != 2:
         raise OptionError(
-            f"target_score needs a model with one score per row, but this one has {len(panel.classes)} classes. Pass the "
-            "score of your choice as the model: nicecf.from_score(lambda X: model.predict_proba(X)[:, 0], kind='score')."
+            f"target_score needs a model with one score per row, but this one has {len(panel.classes)} classes. Pass "
+            "the score of your choice as the model: nicecf.from_score(lambda X: model.predict_proba(X)[:, 0], "
+            "kind='score')."
         )
     if panel.min_probability is not None:
         raise OptionError(

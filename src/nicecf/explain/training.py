@@ -143,7 +143,9 @@ def learn(
         label_scores=label_scores,
         statistics=TableStatistics.of(whole, table),
         by_range=Heom.of(values, schema.is_categorical, "range"),
-        fingerprints=_fingerprints(table, panel, whole, outputs[sample], codes if label_scores is None else label_scores),
+        fingerprints=_fingerprints(
+            table, panel, whole, outputs[sample], codes if label_scores is None else label_scores
+        ),
         canaries=Canaries.of(values, outputs, decisions),
         sample=(sample, values[sample]),
         seconds=seconds,
@@ -181,7 +183,9 @@ def _check_scored(options: ModelOptions) -> None:
             )
 
 
-def _fingerprints(schema: Schema, panel: Panel, values: Floats, outputs: Floats, labels: Ints | Floats | None) -> dict[str, str]:
+def _fingerprints(
+    schema: Schema, panel: Panel, values: Floats, outputs: Floats, labels: Ints | Floats | None
+) -> dict[str, str]:
     """Of the model, by its ``outputs`` for some training rows, and of the training data."""
     kinds = [(column.name, column.is_categorical, [*map(plain, column.levels)]) for column in schema.columns]
     said = panel.probabilities(outputs)

@@ -88,6 +88,8 @@ def _why_impossible(question: Question, line: int) -> Statement:
 def no_donor(panel: Panel, n_decided: Ints, wanted: Bools) -> Statement:
     """The reason where the model puts no training row into a wanted class."""
     others, target = plain_classes(panel.classes[n_decided > 0], are_all=True), plain_classes(panel.classes[wanted])
+    if panel.target is not None:
+        return Statement("reason.no_score", {"n_rows": int(n_decided.sum()), "target": target})
     return Statement("reason.no_donor", {"others": others, "n_rows": int(n_decided.sum()), "target": target})
 
 

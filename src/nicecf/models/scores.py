@@ -44,8 +44,8 @@ class Regressor:
         """Find the function for scores."""
         if not is_regressor(model):
             raise OptionError(
-                f"a model in robust_to is a {type(model).__name__}, but the model to explain returns scores. Models that "
-                "must agree are all regressors, or from_score(f, kind='score')."
+                f"a model in robust_to is a {type(model).__name__}, but the model to explain returns scores. Models "
+                "that must agree are all regressors, or from_score(f, kind='score')."
             )
         return cls(model.score if isinstance(model, ScoreModel) else model.predict)
 
@@ -87,8 +87,8 @@ def scores_of(labels: Objects) -> Floats:
     wrong = [position for position, label in enumerate(labels) if not is_number(plain(label))]
     if wrong:
         raise SchemaError(
-            f"y holds {plain(labels[wrong[0]])!r} (row {wrong[0]}), but the model returns scores: pass the numbers that "
-            "it was trained on."
+            f"y holds {plain(labels[wrong[0]])!r} (row {wrong[0]}), but the model returns scores: pass the numbers "
+            "that it was trained on."
         )
     return labels.astype(np.float64)
 
@@ -111,7 +111,9 @@ class ScoreTarget:
                 raise OptionError(f"target_score={tuple(given)!r} has the bound {bound!r}; {_ALLOWED}.")
         low, high = (infinite if bound is None else float(bound) for bound, infinite in zip(given, _OPEN, strict=True))
         if low == -np.inf and high == np.inf:
-            raise OptionError(f"target_score={tuple(given)!r} has no bound, so that every score lies in it; {_ALLOWED}.")
+            raise OptionError(
+                f"target_score={tuple(given)!r} has no bound, so that every score lies in it; {_ALLOWED}."
+            )
         if low > high or low == np.inf or high == -np.inf:
             raise OptionError(
                 f"target_score={tuple(given)!r} is empty: no score is at least {low:g} and at most {high:g}. Swap the "

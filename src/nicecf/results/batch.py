@@ -50,6 +50,8 @@ class Batch:
     NaN where that is not known. ``front``: what nothing beats, if the search knows. ``has_several``: whether a row may
     have more than one entry; ``numbers`` counts those of one row from 0. ``target``: the scores that were asked for, if
     it was scores: the classes are those in it and all others, and a score stands for the probability of each.
+    ``nearest``: for rows whose target is out of reach, what comes nearest to it; that batch ``is_best_effort``, and
+    what is found in it is not in the target.
     """
 
     table: Table
@@ -75,6 +77,8 @@ class Batch:
     model_calls: int
     model_rows: int
     target: ScoreTarget | None = None
+    nearest: Batch | None = None
+    is_best_effort: bool = False
 
     def __len__(self) -> int:
         """The number of entries."""
@@ -98,7 +102,17 @@ class Batch:
             held=self.held[entries],
             steps=self.steps.take(entries),
             errors=self.errors[entries],
+            nearest=None
+            if self.nearest is None
+            else self.nearest.take(_entries_of(self.nearest.rows, self.rows[entries])),
         )
+
+    @property
+    def counted(self) -> Batch:
+        """The same, in which nothing is found that is not in the target: what is counted, recorded and reported."""
+        if not self.is_best_effort:
+            return self
+        return replace(self, found=np.zeros(len(self), dtype=bool), is_best_effort=False)
 
     @cached_property
     def filled(self) -> Table:
@@ -241,6 +255,13 @@ class Batch:
             provenance=replace(self.provenance, call={**self.provenance.call, "pareto": True}),
             numbers=np.arange(len(entries)) - np.searchsorted(entries, entries),
         )
+
+
+def _entries_of(rows: Ints, wanted: Ints) -> Ints:
+    """The entries of some rows, in their order."""
+    return np.concatenate(
+        [np.empty(0, dtype=np.intp), *(np.flatnonzero(rows == row) for row in dict.fromkeys(wanted.tolist()))]
+    )
 
 
 def with_scores_named(table: pd.DataFrame, batch: Batch) -> pd.DataFrame:

@@ -55,7 +55,7 @@ class Counterfactual:
     @property
     def found(self) -> bool:
         """Whether there is a counterfactual."""
-        return bool(self.batch.found[0])
+        return bool(self.batch.counted.found[0])
 
     @property
     def reason(self) -> str | None:
@@ -111,7 +111,7 @@ class Counterfactual:
 
     def to_record(self) -> Record:
         """The record of this explanation for an audit: its line in ``cfs.to_records()``."""
-        return records_of(self.batch)[0]
+        return records_of(self.batch.counted)[0]
 
     def to_numpy(self) -> Table:
         """The counterfactual as an array of one row."""

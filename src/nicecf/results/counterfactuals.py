@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, overload
 
@@ -48,7 +48,7 @@ class Counterfactuals:
     @property
     def found(self) -> Bools:
         """Whether each has a counterfactual."""
-        return self.batch.found
+        return self.batch.counted.found
 
     @cached_property
     def reasons(self) -> Objects:
@@ -135,12 +135,12 @@ class Counterfactuals:
         return f"cfs[...] takes a position, a slice, a mask of {len(self)} rows or a list of positions: {wrong}."
 
     @property
-    def predicted(self) -> Objects:
+    def predicted(self) -> Objects | Floats:
         """The model's decision on each row as it is; its score, if the target is scores."""
         return self.batch.predicted if self.batch.target is None else self.batch.before.probability
 
     @property
-    def predicted_after(self) -> Objects:
+    def predicted_after(self) -> Objects | Floats:
         """The model's decision on each counterfactual, None where none was found; or its score, NaN."""
         return self.batch.predicted_after if self.batch.target is None else self.batch.probability
 
@@ -215,7 +215,7 @@ class Counterfactuals:
         """
         from nicecf.views.summary import summary_of
 
-        return summary_of(self.batch, by)
+        return summary_of(self.batch.counted, by)
 
     def plot(
         self, kind: Literal["frequencies"] = "frequencies", *, dark: bool = False, wording: Wording | None = None
@@ -238,7 +238,7 @@ class Counterfactuals:
         """
         from nicecf.views.report import report_html, write_report
 
-        text = report_html(self.batch, title=title, wording=wording)
+        text = report_html(self.batch.counted, title=title, wording=wording)
         if path is not None:
             write_report(text, path)
         return text
@@ -250,7 +250,21 @@ class Counterfactuals:
         the donor, options, call, seed and versions, fingerprints of model and training data, and a digest of it all.
         :func:`nicecf.replay` makes it again. The same explanation gives the same record.
         """
-        return records_of(self.batch)
+        return records_of(self.batch.counted)
+
+    def nearest(self) -> Counterfactuals:
+        """For rows whose ``target_score`` is out of reach, the answer within reach whose score comes nearest to it.
+
+        An entry for each such row; :attr:`rows` tells whose it is. None of them is in the target, so :attr:`found` is
+        False for all, and they count nowhere as counterfactuals; ``to_frame()``, ``changes()``, ``texts()`` and plots
+        show them, and say so. Empty where every row has an answer, or nothing comes nearer than the row itself.
+        """
+        if self.batch.target is None:
+            raise OptionError("nearest() is for targets that are scores: explain(X, target_score=(low, high)).")
+        if self.batch.is_best_effort:
+            return self
+        nothing = replace(self.batch.take(np.empty(0, dtype=np.intp)), is_best_effort=True)
+        return Counterfactuals(self.batch.nearest or nothing)
 
     def pareto(self) -> Counterfactuals:
         """All counterfactuals of each row that nothing beats in changes and distance, and in plausibility if compared.

@@ -251,7 +251,8 @@ def score_holds_for(model: object, counterfactuals: Table, *, target: ScoreTarge
     """The same of scores: 1 where that of another model lies in the target, 0 where not; NaN where none was found."""
     is_there = _is_there(counterfactuals, found)
     asked = container_of(counterfactuals).take(counterfactuals, np.flatnonzero(is_there))
-    scored = Regressor.of(model) if is_regressor(model) else Classifier.of(model, classes=[False, True], y=None)
+    classes = None if hasattr(model, "classes_") else [False, True]
+    scored = Regressor.of(model) if is_regressor(model) else Classifier.of(model, classes=classes, y=None)
     holds = np.full(len(is_there), np.nan)
     if is_there.any():
         holds[is_there] = target.holds(scored.probabilities(asked, int(is_there.sum()))[:, 1])

@@ -87,6 +87,8 @@ def one_as_text(batch: Batch) -> str:
 
 def headline(batch: Batch) -> str:
     """How many rows there are, how many were found, and how much changes."""
+    if batch.is_best_effort:
+        return f"Out of reach: {len(batch):,} rows, each with the answer whose score comes nearest to the target"
     n_rows, n_found = len(np.unique(batch.rows)), len(np.unique(batch.rows[batch.found]))
     n_counterfactuals = int(batch.found.sum())
     share = f"{n_found / n_rows:.1%}" if n_rows else "-"

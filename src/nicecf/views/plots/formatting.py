@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nicecf.exceptions import plain
+from nicecf.models.scores import ScoreTarget
 from nicecf.results.batch import Batch
 from nicecf.support.formats import one_line as in_one_line
 from nicecf.support.formats import whole_percent

@@ -91,7 +91,13 @@ def _entry(label: str, one: FormattedExplanation, sentence: str, others: str) ->
     if one.changes:
         # The sentence begins with what matters most; probabilities are those of the walk, in its order.
         walk = sorted(one.changes, key=lambda each: each.step)
-        columns = ["feature", "before", "after", "score" if one.is_score else f"P({text(one.other)})", "of the distance"]
+        columns = [
+            "feature",
+            "before",
+            "after",
+            "score" if one.is_score else f"P({text(one.other)})",
+            "of the distance",
+        ]
         inner.append(table(columns, [*map(_change, walk), *map(_derived, one.derived)], right=[3, 4]))
     if one.note:
         inner.append(f'<p class="soft">({text(one.note)})</p>')

@@ -45,6 +45,8 @@ def _sentence(one: FormattedExplanation, wording: Wording) -> str:
     changes = wording.listed([_put("sentence.change", each, wording) for each in one.changes])
     if one.derived:
         changes = wording.say("derived.sentence", changes=changes, derived=_derived(one, wording))
+    if one.out_of_reach is not None:
+        return _say(one, wording, "sentence.nearest", changes=changes, target=one.out_of_reach, **one.outcome)
     return _say(one, wording, "sentence.found", changes=changes, **one.outcome)
 
 
@@ -54,7 +56,9 @@ def _bullets(one: FormattedExplanation, wording: Wording) -> str:
         return "\n".join([head, wording.say("bullets.reason", reason=one.reason)])
     if not one.changes:
         return _say(one, wording, "bullets.unchanged", decision=one.decision, chance=one.chance)
-    if one.n_changes == 1:
+    if one.out_of_reach is not None:
+        head = _say(one, wording, "bullets.nearest", target=one.out_of_reach, **one.outcome)
+    elif one.n_changes == 1:
         head = _say(one, wording, "bullets.found_one", **one.outcome)
     else:
         head = _say(one, wording, "bullets.found", count=one.n_changes, **one.outcome)
@@ -66,7 +70,9 @@ def _analyst(one: FormattedExplanation, wording: Wording) -> str:
     for each in one.changes:
         number += not each.is_together
         line = _say(
-            one, wording, "analyst.change",
+            one,
+            wording,
+            "analyst.change",
             number=number,
             feature=each.feature,
             before=each.before,
@@ -92,8 +98,12 @@ def _analyst_head(one: FormattedExplanation, wording: Wording) -> str:
     donor = wording.phrases["analyst.no_donor"]
     if one.donor is not None:
         donor = wording.say("analyst.donor", position=one.donor)
+    phrase, target = ("analyst.found", "") if one.out_of_reach is None else ("analyst.nearest", one.out_of_reach)
     return _say(
-        one, wording, "analyst.found",
+        one,
+        wording,
+        phrase,
+        target=target,
         **one.outcome,
         other_chance_before=one.other_chance_before,
         changes=_counted(wording, "analyst.changes", one.n_changes),
@@ -107,7 +117,11 @@ def _letter(one: FormattedExplanation, wording: Wording) -> str:
     phrases = wording.phrases
     parts = [_say(one, wording, "letter.title"), _say(one, wording, "letter.decision", decision=one.decision)]
     if not one.is_found:
-        parts += [_say(one, wording, "letter.not_found"), _letter_obstacle(one, wording), phrases["letter.closing_of_none"]]
+        parts += [
+            _say(one, wording, "letter.not_found"),
+            _letter_obstacle(one, wording),
+            phrases["letter.closing_of_none"],
+        ]
     elif not one.changes:
         parts.append(_say(one, wording, "letter.unchanged"))
     else:
@@ -136,7 +150,9 @@ def _letter_reasons(one: FormattedExplanation, wording: Wording) -> str:
 
 
 def _letter_changes(one: FormattedExplanation, wording: Wording) -> str:
-    if one.n_changes == 1:
+    if one.out_of_reach is not None:
+        head = _say(one, wording, "letter.nearest", target=one.out_of_reach)
+    elif one.n_changes == 1:
         head = _say(one, wording, "letter.otherwise_one", other=one.other)
     else:
         head = _say(one, wording, "letter.otherwise", other=one.other, count=one.n_changes)

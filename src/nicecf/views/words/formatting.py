@@ -44,7 +44,7 @@ class FormattedExplanation:
     """An explanation, said: the parts that the styles put together.
 
     ``derived``: what follows from the changes. ``relaxation``: a rule, and what to do instead. ``is_score``: a chance
-    is a score, and the decision whether it lies in the target.
+    is a score, and the decision whether it lies in the target; ``out_of_reach``: the target, if it does not.
     """
 
     is_found: bool
@@ -61,6 +61,7 @@ class FormattedExplanation:
     note: str | None
     derived: tuple[FormattedChange, ...] = ()
     is_score: bool = False
+    out_of_reach: str | None = None
 
     @property
     def n_changes(self) -> int:
@@ -106,6 +107,7 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
             note=formatter.statement(*batch.notes[i]) or None,
             derived=derived[i],
             is_score=batch.target is not None,
+            out_of_reach=labels[1] if batch.is_best_effort else None,
         )
         for i in range(len(batch))
     ]

@@ -77,6 +77,7 @@ class Regions:
     probability: Floats
     marks: tuple[Mark, ...]
     missing: str
+    shading: str = "the stronger the colour, the more certain"
 
 
 def regions_of(one: Counterfactual, features: Pair | None = None, wording: Wording | None = None) -> Regions:
@@ -132,6 +133,7 @@ def regions_of(one: Counterfactual, features: Pair | None = None, wording: Wordi
         map_probability,
         marks,
         this.formatter.missing,
+        **({} if target is None else {"shading": "the stronger the colour, the farther from the limit"}),
     )
 
 

@@ -272,7 +272,7 @@ def _keys(sheet: Sheet, shown: Regions, present: Ints) -> None:
         sheet.box(x, y - 0.07, 0.2, 0.14, _colors(shown, look)[int(code)], edge=look.ink)
         sheet.text(x + 0.28, y, name, SMALL)
         x += 0.28 + ruler.width(name, SMALL) + 0.3
-    sheet.text(x, y, "the stronger the colour, the more certain", SMALL, color=look.pale)
+    sheet.text(x, y, shown.shading, SMALL, color=look.pale)
     for i, mark in enumerate(shown.marks):
         y = sheet.bottom - _KEY * (len(shown.marks) - i - 0.5)
         form, size = _FORMS[mark.kind]
