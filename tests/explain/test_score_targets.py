@@ -18,6 +18,7 @@ import nicecf
 from nicecf import NICE, Constraints, FileError, ModelError, OptionError, SchemaError, from_score
 from nicecf.baselines import WIT
 from nicecf.explain.saving.arrays import npy
+from nicecf.models.scores import ScoreTarget
 from nicecf.search.distance import Heom
 from nicecf.search.neighbors import DonorIndex
 from saved_files import forge
@@ -89,13 +90,17 @@ def test_a_probability_as_score_gives_the_answers_of_its_class(p, optimize):
 @fewer(0.5)
 @given(problems(n_to_explain=st.integers(1, 4)), st.data())
 def test_every_answer_lies_in_the_target_and_keeps_the_rules(p, data):
-    low, high = data.draw(st.sampled_from([(0.5, None), (None, 0.25), (0.25, 0.5), (0.5, 0.5), (1.5, None), (None, -1)]))
+    low, high = data.draw(
+        st.sampled_from([(0.5, None), (None, 0.25), (0.25, 0.5), (0.5, 0.5), (1.5, None), (None, -1)])
+    )
     constraints = constraints_of(data.draw(rules_for(p)), p)
     search = data.draw(st.sampled_from(["greedy", "thorough"]))
     scored = from_score(lambda table: p.model(table)[:, 0], kind="score")
     nice = NICE(scored, search=search, justified=False, categorical_features=p.is_categorical, constraints=constraints)
     cfs = nice.fit(p.frame(p.rows)).explain(p.frame(p.to_explain), target_score=(low, high))
-    margins = np.minimum(cfs.predicted - (-np.inf if low is None else low), (np.inf if high is None else high) - cfs.predicted)
+    margins = np.minimum(
+        cfs.predicted - (-np.inf if low is None else low), (np.inf if high is None else high) - cfs.predicted
+    )
     after = scored.score(cfs.batch.filled)
     inside = (after >= (-np.inf if low is None else low)) & (after <= (np.inf if high is None else high))
     assert inside[cfs.found].all()
@@ -145,8 +150,8 @@ def test_a_donor_lies_in_the_target_and_if_justified_its_label_too():
     assert cfs.to_frame()["income"].tolist() == [2.0]
     assert cfs.donors.tolist() == [2]
     none = NICE(model, search="greedy").fit(X, np.zeros(5)).explain(row, target_score=(2, None))
-    assert none.reason_kinds.tolist() == [None]  # no donor is justified, but a climb gets there
-    assert none.to_frame()["income"].tolist() == [2.0]
+    assert none.reason_kinds.tolist() == ["not_justified"]
+    assert none.nearest().to_frame()["income"].tolist() == [1.0]  # nor is what comes nearest from such a row
 
 
 @given(problems(n_to_explain=st.integers(1, 5)), st.data())
@@ -163,7 +168,9 @@ def test_an_index_with_other_groups_finds_what_a_new_one_finds(p, data):
     assert np.array_equal(index.positions[places], regrouped.positions)
     assert np.array_equal(regrouped.values, values[regrouped.positions], equal_nan=True)
     rows, wanted = values[:5] + 0.25, np.array([[True, False, True]] * 5)
-    for one, other in zip(regrouped.nearest_many(rows, wanted, k=4), fresh.nearest_many(rows, wanted, k=4), strict=True):
+    for one, other in zip(
+        regrouped.nearest_many(rows, wanted, k=4), fresh.nearest_many(rows, wanted, k=4), strict=True
+    ):
         if one.dtype == np.float64:
             assert np.array_equal(one, other)
         else:
@@ -212,7 +219,9 @@ def test_the_nearest_is_said_as_such_and_counted_nowhere(limits, new):
     assert near[0].found is False
     assert near[0].reason == cfs.reasons[0]
     texts = near.texts()
-    assert all(re.match(r"The target \(at least 9000\) is out of reach. The nearest to it: if ", text) for text in texts)
+    assert all(
+        re.match(r"The target \(at least 9000\) is out of reach. The nearest to it: if ", text) for text in texts
+    )
     assert "and the target (at least 9000) is out of reach" in near[0].text("bullets")
     assert "the nearest to at least 9000 within reach" in near[0].text("analyst")
     assert "We found no way to the result that was asked for (at least 9000)." in near[0].text("letter")
@@ -258,7 +267,11 @@ def test_nearest_is_for_scores_alone():
 @pytest.mark.parametrize("search", ["greedy", "thorough"])
 @pytest.mark.parametrize(
     "model",
-    [LinearRegression(), RandomForestRegressor(20, random_state=0), make_pipeline(StandardScaler(), LinearRegression())],
+    [
+        LinearRegression(),
+        RandomForestRegressor(20, random_state=0),
+        make_pipeline(StandardScaler(), LinearRegression()),
+    ],
     ids=["linear", "forest", "pipeline"],
 )
 def test_regressors_of_scikit_learn(model, search):
@@ -297,7 +310,9 @@ def test_all_models_of_robust_to_must_reach_the_target():
     for model in (first, second):
         assert (model.predict(cfs.to_frame()) >= 3_000).all()
     assert (second.predict(X[:20]) < 3_000).any()
-    with pytest.raises(OptionError, match=r"a model in robust_to is a RandomForestClassifier, but the model to explain"):
+    with pytest.raises(
+        OptionError, match=r"a model in robust_to is a RandomForestClassifier, but the model to explain"
+    ):
         NICE(first, robust_to=[RandomForestClassifier(5).fit(X, y > 0)]).fit(X, y)
 
 
@@ -335,12 +350,12 @@ def test_the_score_stands_where_probabilities_stand(limits, new):
     assert 'the result would have been "at least 3000"' in one.text("letter")
     assert "%" not in repr(one)
     assert repr(one).splitlines()[2].split() == ["feature", "before", "after", "score"]
-    html = one.to_frame() is not None and cfs.to_html()
+    html = cfs.to_html()
     assert f"({before})" in html
-    assert "<th>score</th>" in html.replace(' class="number"', "").replace(' class="n"', "") or ">score<" in html
+    assert ">score<" in html
     there = cfs[int(np.argmax(cfs.predicted >= 3_000))]
     assert there.text() == f"The score is {there.predicted:.0f} (at least 3000) already; nothing has to change."
-    assert cfs.summary().groups["predicted"].tolist() == ["below 3000", "at least 3000"] or True
+    assert set(cfs.summary().groups["predicted"]) == {"below 3000", "at least 3000"}
     one.plot("walk"), one.plot("regions"), cfs.plot()
 
 
@@ -361,8 +376,14 @@ def test_every_number_of_a_text_can_be_put_into_the_row():
 
 
 def test_a_score_near_the_limit_is_never_shown_on_its_other_side():
-    target = nicecf.models.scores.ScoreTarget(90.0, np.inf, scale=250.0)
-    assert [target.text(score) for score in (218.14, 89.96, 89.999999, 90.0, -0.2)] == ["218", "89.96"[:5], "89.999999", "90", "0"]
+    target = ScoreTarget(90.0, np.inf, scale=250.0)
+    assert [target.text(score) for score in (218.14, 89.96, 89.999999, 90.0, -0.2)] == [
+        "218",
+        "89.96",
+        "89.999999",
+        "90",
+        "0",
+    ]
 
 
 def test_saved_explainers_records_and_copies_give_the_same(limits, new, tmp_path):
@@ -374,9 +395,9 @@ def test_saved_explainers_records_and_copies_give_the_same(limits, new, tmp_path
         pd.testing.assert_frame_equal(other.explain(new, target_score=(3_000, None)).to_frame(), cfs.to_frame())
     record = cfs[0].to_record()
     assert record["call"]["target_score"] == [3_000, None]
-    assert nicecf.replay(record, loaded)
+    assert nicecf.replay(record, loaded).is_same
     out_of_reach = limits.explain(new, target_score=(30_000, None))[0].to_record()
-    assert nicecf.replay(out_of_reach, loaded)
+    assert nicecf.replay(out_of_reach, loaded).is_same
     with pytest.raises(ModelError, match=r"that returned scores, and this function does not"):
         NICE.load(tmp_path / "limits.nice", model=lambda X: np.zeros((len(X), 2)))
     with pytest.raises(ModelError, match=r"its score was .* then and is .* now"):
@@ -396,6 +417,7 @@ def test_a_model_that_changed_is_told_by_its_score(new):
 def test_a_damaged_file_of_a_regressor_is_refused(limits, tmp_path):
     pytest.importorskip("pyarrow")
     limits.save(tmp_path / "limits.nice")
+
     def unsaid(manifest, members):
         manifest["models"]["are_scores"] = False
 
@@ -422,7 +444,10 @@ def test_a_time_budget_leaves_what_was_found(limits, new):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        (None, r"the model returns scores, not classes: say which are wanted, explain\(X, target_score=\(low, high\)\)"),
+        (
+            None,
+            r"the model returns scores, not classes: say which are wanted, explain\(X, target_score=\(low, high\)\)",
+        ),
         (5000, r"target_score=5000 is not a pair; pass \(low, high\) with two numbers, both included, or None"),
         ((1,), r"target_score=\(1,\) is not a pair"),
         ("12", r"target_score='12' is not a pair"),
@@ -452,17 +477,24 @@ def test_classes_and_scores_do_not_mix(limits, new):
         WIT(Limits()).fit(X, Limits().predict(X))
     numbers = X[["income", "debt"]]
     three = RandomForestClassifier(5, random_state=0).fit(numbers, X["housing"])
-    with pytest.raises(OptionError, match=r"target_score needs a model with one score per row, but this one has 3 classes"):
+    with pytest.raises(
+        OptionError, match=r"target_score needs a model with one score per row, but this one has 3 classes"
+    ):
         NICE(three).fit(numbers, X["housing"]).explain(numbers[:1], target_score=(0.5, None))
     two = RandomForestClassifier(5, random_state=0).fit(numbers, X["housing"] == "own")
     with pytest.raises(OptionError, match=r"min_probability=0.7 is a margin for classes"):
-        NICE(two, min_probability=0.7).fit(numbers, X["housing"] == "own").explain(numbers[:1], target_score=(0.5, None))
+        NICE(two, min_probability=0.7).fit(numbers, X["housing"] == "own").explain(
+            numbers[:1], target_score=(0.5, None)
+        )
 
 
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (lambda X: np.full(len(X), np.nan), r"the model returned nan for row 0 of \d+: a score must be a finite number"),
+        (
+            lambda X: np.full(len(X), np.nan),
+            r"the model returned nan for row 0 of \d+: a score must be a finite number",
+        ),
         (lambda X: np.zeros((len(X), 2)), r"the model returned shape \(120, 2\), expected \(120,\): one score per row"),
         (lambda X: ["high"] * len(X), r"the model returned list, which is not numbers"),
         (lambda X: 1 / 0, r"the model raised ZeroDivisionError when asked for 120 rows"),

@@ -14,7 +14,7 @@ from nicecf.support.formats import percent
 from nicecf.tables import files as tablefiles
 from nicecf.testing import Scorecard, applicants
 from nicecf.views import exported_table as outcomes
-from nicecf.views import listing, notebook
+from nicecf.views import listing
 from nicecf.views.report import rows as report_rows
 from nicecf.views.report.look import SCRIPT
 

@@ -109,6 +109,12 @@ def _run(options: argparse.Namespace) -> int:
         nice, notes, model = common.load_explainer(options.explainer, options)
         search = {name: asked for name in ("optimize", "search") if (asked := getattr(options, name)) is not None}
         nice = nice.with_search(**search) if search else nice
+        if not len(nice.classes_) and options.target_score is None:
+            named = "--target names a class, but " if options.target is not None else ""
+            raise OptionError(
+                f"{named}the model of {options.explainer} returns scores: say which are wanted, such as --target-score "
+                "5000: for at least 5000."
+            )
         target = (
             "other"
             if options.target is None

@@ -189,29 +189,39 @@ def _told(nice: NICE, options: argparse.Namespace, y: Any) -> str:
     learned, is_categorical = fitted.neighborhood.donors, fitted.schema.full.is_categorical
     n_rows = int(learned.n_decided.sum())
     kinds = f"{common.counted(int((~is_categorical).sum()), 'number')} and {_categories(int(is_categorical.sum()))}"
-    group = learned.index.group(np.arange(len(learned.index.values))) % len(nice.classes_)
-    donors = np.bincount(group, minlength=len(nice.classes_))
-    decided = ", ".join(f"{label} {count:,}" for label, count in zip(nice.classes_, learned.n_decided, strict=True))
-    by_class = ", ".join(f"{label} {count:,}" for label, count in zip(nice.classes_, donors, strict=True))
+    classes = nice.classes_
+    donors = np.empty(0)
+    if len(classes):
+        group = learned.index.group(np.arange(len(learned.index.values))) % len(classes)
+        donors = np.bincount(group, minlength=len(classes))
+        decided = ", ".join(f"{label} {count:,}" for label, count in zip(classes, learned.n_decided, strict=True))
+        by_class = ", ".join(f"{label} {count:,}" for label, count in zip(classes, donors, strict=True))
+        said = [
+            ("decides", f"{decided} of these rows"),
+            ("donors", f"{by_class}{'' if options.no_justified else ' (rows that the model gets right)'}"),
+        ]
+    else:
+        scores = fitted.panel.probabilities(learned.outputs)[:, 0]
+        said = [("scores", f"from {scores.min():.6g} to {scores.max():.6g} for these rows")]
     lines = [
         ("model", options.model),
         ("table", f"{common.counted(n_rows, 'row')}, {len(is_categorical)} features: {kinds}"),
-        ("decides", f"{decided} of these rows"),
-        ("donors", f"{by_class}{'' if options.no_justified else ' (rows that the model gets right)'}"),
+        *said,
         ("seeks", f"{nice.optimize}, {nice.search_} search"),
     ]
     if nice.constraints is not None:
         lines.append(
             ("rules", ", ".join(f"{name} {_plainly(value)}" for name, value in nice.constraints.to_dict().items()))
         )
-    empty = [str(label) for label, count in zip(nice.classes_, donors, strict=True) if not count]
+    empty = [str(label) for label, count in zip(classes, donors, strict=True) if not count]
     if empty:
         lines.append(("beware", f"no donors for {', '.join(empty)}: no row can be explained towards it"))
     trust = [
         *(["--trust", ",".join(options.trust)] if options.trust else []),
         *["--trust-pickle"] * options.trust_pickle,
     ]
-    command = shlex.join(["nicecf", "explain", options.out, "new.csv", *trust, "--out", "out.csv"])
+    target = [] if len(classes) else ["--target-score", f"{float(f'{np.quantile(scores, 0.75):.2g}'):g}:"]
+    command = shlex.join(["nicecf", "explain", options.out, "new.csv", *trust, *target, "--out", "out.csv"])
     return f"{in_one_line(options.out)} is ready.\n{common.facts(lines)}\nNext: {in_one_line(command)}"
 
 

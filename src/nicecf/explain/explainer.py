@@ -33,7 +33,8 @@ class Explainer(BaseEstimator):
         self._fitted = fitted
         self._given = described(self.get_params(deep=False))
         self._options = self._given | self._chosen()
-        self.classes_ = _label_array(fitted.panel.classes)
+        classes = fitted.panel.classes
+        self.classes_ = classes[:0] if fitted.panel.is_regressor else _label_array(classes)
         self.feature_names_in_ = _label_array(fitted.schema.full.names)
         self.n_features_in_ = len(fitted.schema.full.names)
         return self
