@@ -48,8 +48,8 @@ class NICE(Explainer):
     Parameters
     ----------
     model
-        Any fitted classifier with ``predict_proba``, or a function rows -> probabilities with one column per class.
-        One score per row: see :func:`nicecf.from_score`.
+        Any fitted classifier with ``predict_proba``, a booster of XGBoost or LightGBM, or a function rows ->
+        probabilities with one column per class. One score per row: see :func:`nicecf.from_score`.
     optimize
         ``"none"``: the donor itself. ``"sparsity"``: few changes. ``"proximity"``: a short distance.
         ``"plausibility"``: close to the training data. ``"balanced"`` (thorough search only): no worse than the
