@@ -335,7 +335,9 @@ class NICE(Explainer):
         weights = schema.reduced_weights(weights_of(self.feature_weights, schema.full))
         distance = Heom.of(values, schema.is_categorical, self.scale, weights)
         is_guarded = schema is not training.schema
-        statistics = TableStatistics.of(schema.expand(values), schema.full) if is_guarded else training.statistics
+        statistics = training.statistics
+        if is_guarded:
+            statistics = TableStatistics.of(schema.expand(values), schema.full, min_count=self.min_count)
         donors = self._indexed(training, values, distance)
         if twin is not None:
             donors = donors.with_cells(TreeCells(twin, training.schema))
