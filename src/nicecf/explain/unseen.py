@@ -83,7 +83,11 @@ def _told(kind: str, fields: dict[str, Field], least: int) -> Statement:
 def _cell(schema: Schema, j: int, value: float) -> Any:
     """A value as people read it: of a short float, no more digits than it has."""
     cell, dtype = cell_of(schema, j, value), float_dtype(schema, j)
-    if isinstance(cell, float) and dtype.itemsize < np.dtype(np.float64).itemsize and abs(cell) <= np.finfo(dtype).max:
+    if (
+        isinstance(cell, float)
+        and dtype.itemsize < np.dtype(np.float64).itemsize
+        and abs(cell) <= float(np.finfo(dtype).max)
+    ):
         short = dtype.type(cell)
         return float(str(short)) if float(short) == cell else cell
     return cell

@@ -42,8 +42,8 @@ class Summary:
 
     ``unseen``, one line per feature with values that training never saw, and per ``kind`` ("outside", a number outside
     the range; "category"; "missing", where training had a value in every row): in how many ``rows``. With
-    ``min_count``, what too few training rows hold counts as unseen. ``n_unseen``: the rows with any such value. ``unseen_note``: the
-    same in a line, None where there is none.
+    ``min_count``, what too few training rows hold counts as unseen. ``n_unseen``: the rows with any such value.
+    ``unseen_note``: the same in a line, None where there is none.
     """
 
     features: pd.DataFrame
