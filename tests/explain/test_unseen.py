@@ -363,6 +363,7 @@ class TestGuarded:
         assert nice.explain(pd.DataFrame({"a": [9.0], "twice": [18.0]})).notes.tolist() == [
             "'a' is 9, outside 1 to 3, the range of what at least 5 training rows share"
         ]
+        assert nice.explain(pd.DataFrame({"a": [2.0], "twice": [np.nan]})).notes.tolist() == [None]
 
 
 class TestSaved:
