@@ -371,6 +371,9 @@ class TestRefused:
         if isinstance(booster, xgboost.Booster):
             booster.feature_names = NAMES
             assert NICE(booster).fit(FRAME[NAMES], TWO).explain(FRAME[NAMES][:3]).found.all()
+        # Names are names, also those that LightGBM itself gives to the columns of an array.
+        table = pd.DataFrame(ROWS, columns=[f"Column_{at}" for at in range(4)])
+        assert NICE(train(table, TWO)).fit(table, TWO).explain(table[:3]).found.all()
 
 
 class TestSavedExplainers:

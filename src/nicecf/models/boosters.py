@@ -113,7 +113,7 @@ class Booster:
                 f"the booster was trained on {self.n_features} features{known}, but the table has {n_columns} "
                 f"columns{told}. Pass the columns that it was trained on, in that order."
             )
-        if columns is None:
+        if columns is None or (self.names is None and columns == _names_of_arrays(self.library, n_columns)):
             return
         if self.names is None:
             raise ModelError(
@@ -220,10 +220,14 @@ def _of_lightgbm(model: Any) -> Booster:
     said = dict(line.split("=", 1) for line in header.splitlines() if "=" in line)
     objective = said["objective"].split()[0] if "objective" in said else None
     names = tuple(model.feature_name())
-    # What LightGBM calls the columns of an array.
-    is_unnamed = names == tuple(f"Column_{at}" for at in range(len(names)))
+    is_unnamed = list(names) == _names_of_arrays("lightgbm", len(names))
     n_classes = max(2, int(said["num_class"]))
     return Booster(model, "lightgbm", objective, n_classes, len(names), None if is_unnamed else names)
+
+
+def _names_of_arrays(library: str, n_columns: int) -> list[str] | None:
+    """What LightGBM calls the columns of an array; a frame may call its own the same. XGBoost gives them no names."""
+    return [f"Column_{at}" for at in range(n_columns)] if library == "lightgbm" else None
 
 
 def _asked(count: Callable[[], int]) -> int:
