@@ -18,6 +18,7 @@ from fuzz.models import Model
 from fuzz.options import Settings, weights_of
 from fuzz.oracle import Distance, Panel, Ruled, counts_of, identical, same, wanted_classes
 from fuzz.tables import Tables, is_missing, n_rows, take
+from fuzz.unseen import unseen_values_are_noted
 
 # How far a reported probability may be from what the model says.
 SAME_PROBABILITY = 1e-6
@@ -38,6 +39,10 @@ class Answer:
     table: Any
     whole: Any
     changes: pd.DataFrame
+    notes: list[Any]
+    note_kinds: list[Any]
+    # How many rows have something new, by the feature and what it is.
+    unseen: dict[tuple[str, str], int]
 
     @classmethod
     def of(cls, cfs: Any, container: str) -> Answer:
@@ -54,6 +59,12 @@ class Answer:
             table=found.to_numpy() if is_array else found.to_frame(),
             whole=cfs.to_numpy() if is_array else cfs.to_frame(),
             changes=cfs.changes(),
+            notes=list(cfs.notes),
+            note_kinds=list(cfs.note_kinds),
+            unseen={
+                (repr(name), kind): int(rows)
+                for name, kind, rows in cfs.summary().unseen.itertuples(index=False, name=None)
+            },
         )
 
     @property
@@ -102,6 +113,10 @@ class Facts:
         dtypes = [_precision(column.family.name) for column in self.tables.columns]
         counts = self.counts if min_count > 1 else None
         return Ruled(self.settings.rules_of(line), line, self.tables.reader.is_category, dtypes, counts, min_count)
+
+    def precision(self, j: int) -> np.dtype:
+        """In which precision a column holds a number."""
+        return _precision(self.tables.columns[j].family.name)
 
     @property
     def counts(self) -> list[dict[Any, int]]:
@@ -576,6 +591,7 @@ OF_ANSWERS: dict[str, Callable[[Facts, Answer], list[str]]] = {
         guards_are_kept,
         reasons_are_given,
         whoever_can_be_helped_is_helped,
+        unseen_values_are_noted,
     )
 }
 

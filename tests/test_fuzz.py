@@ -115,6 +115,7 @@ WRONG = {
     "guards_are_kept": lambda facts, answer: (with_options(facts, min_count=41), answer),
     "reasons_are_given": lambda facts, answer: (facts, replace(none_found(answer), reasons=[None] * 12)),
     "whoever_can_be_helped_is_helped": lambda facts, answer: (facts, none_found(answer)),
+    "unseen_values_are_noted": lambda facts, answer: (facts, replace(answer, note_kinds=[("unseen",)] * 12)),
 }
 
 
@@ -350,3 +351,15 @@ def test_a_run_goes_on_where_it_was(tmp_path, capsys):
     with pytest.raises(ValueError, match="of the seed 2"):
         main(["--seed", "3", "--state", str(state)])
     assert relations.MEASURED < 1e-6
+
+
+def test_a_note_that_is_missing_or_names_another_feature_is_reported(right):
+    facts, explainer, _, _ = right
+    rows = facts.tables.rows.assign(age=[99, *facts.tables.rows["age"][1:]])
+    facts = Facts.of(replace(facts.tables, rows=rows), facts.model, facts.settings, facts.labels)
+    answer = Answer.of(explainer.explain(rows), "pandas")
+    check = OF_ANSWERS["unseen_values_are_noted"]
+    assert check(facts, answer) == []
+    assert "does not name ['age']" in check(facts, replace(answer, notes=["'income' is 99", *answer.notes[1:]]))[0]
+    assert "are new, but the note" in check(facts, replace(answer, note_kinds=[None] * 12))[0]
+    assert "the summary counts {}" in check(facts, replace(answer, unseen={}))[0]

@@ -50,9 +50,9 @@ class NICE(Explainer):
     Parameters
     ----------
     model
-        Any fitted classifier with ``predict_proba``, or a function rows -> probabilities with one column per class.
-        One score per row: see :func:`nicecf.from_score`. Or a fitted regressor: then ``explain`` needs a
-        ``target_score``.
+        Any fitted classifier with ``predict_proba``, a booster of XGBoost or LightGBM, or a function rows ->
+        probabilities with one column per class. One score per row: see :func:`nicecf.from_score`. Or a fitted
+        regressor: then ``explain`` needs a ``target_score``.
     optimize
         ``"none"``: the donor itself. ``"sparsity"``: few changes. ``"proximity"``: a short distance.
         ``"plausibility"``: close to the training data. ``"balanced"`` (thorough search only): no worse than the
@@ -362,7 +362,9 @@ class NICE(Explainer):
         weights = schema.reduced_weights(weights_of(self.feature_weights, schema.full))
         distance = Heom.of(values, schema.is_categorical, self.scale, weights)
         is_guarded = schema is not training.schema
-        statistics = TableStatistics.of(schema.expand(values), schema.full) if is_guarded else training.statistics
+        statistics = training.statistics
+        if is_guarded:
+            statistics = TableStatistics.of(schema.expand(values), schema.full, min_count=self.min_count)
         donors = self._indexed(training, values, distance)
         if twin is not None:
             donors = donors.with_cells(TreeCells(twin, training.schema))

@@ -248,6 +248,28 @@ def check_it_pickles(make: MakeMethod, data: MakeData = applicants) -> None:
     assert_same(cfs, pickle.loads(pickle.dumps(cfs)))
 
 
+def check_values_that_training_never_saw_are_noted(make: MakeMethod, data: MakeData = applicants) -> None:
+    """A note names what no training row has (numbers outside the range, categories, missing values), and only that."""
+    X, y = data()
+    method = make(Scorecard()).fit(X, y)
+    rows = X.iloc[:8].astype({"age": "Int64"})
+    rows.iloc[[0, 1, 2], rows.columns.get_loc("age")] = [17, 99, pd.NA]
+    rows.iloc[[1, 3], rows.columns.get_loc("children")] = [9, -1]
+    if "city" in rows:
+        rows.iloc[[3, 4], rows.columns.get_loc("city")] = ["Ieper", None]
+    cfs = method.explain(rows)
+    for row, note in zip(rows.index, cfs.notes, strict=True):
+        for feature in rows:
+            held, value = X[feature].dropna(), rows.loc[row, feature]
+            if pd.isna(value):
+                is_new = len(held) == len(X)
+            elif pd.api.types.is_numeric_dtype(held) and not pd.api.types.is_bool_dtype(held):
+                is_new = not held.min() <= value <= held.max()
+            else:
+                is_new = value not in set(held)
+            assert is_new == (f"{feature!r} is " in (note or "")), (row, feature, note)
+
+
 def check_rules_are_kept(make: MakeMethod) -> None:
     """No rule is broken, however rules are combined; rows without a counterfactual have a reason."""
     X, y = applicants()
@@ -345,6 +367,7 @@ all_checks: list[Callable[..., None]] = [
     check_a_batch_equals_its_rows,
     check_threads_may_share_one_explainer,
     check_it_pickles,
+    check_values_that_training_never_saw_are_noted,
 ]
 
 

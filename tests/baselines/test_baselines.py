@@ -595,7 +595,7 @@ def test_what_was_found_before_time_was_up_is_handed_out_with_a_note(monkeypatch
     slow = Clock(by_first_feature(0.5), call=1.0)
     set_clock(monkeypatch, slow)
     explainer = GeCo(slow, classes=[0, 1], min_generations=50).fit(X)
-    cfs = explainer.explain(np.zeros((1, 3)), time_budget=30.0)
+    cfs = explainer.explain(X.min(axis=0, keepdims=True), time_budget=30.0)
     assert cfs.found[0]
     assert cfs.notes[0] == "time_budget was used up before the search ended: this is the best so far"
 

@@ -288,7 +288,7 @@ class TestPython:
 
 
 def test_what_is_no_model_is_said_in_one_line(tmp_path):
-    assert "use a file that ends in .onnx, .skops, .pkl" in refusal("model.h5")
+    assert "use a file that ends in .onnx, .skops, .json, .ubj, .txt, .pkl" in refusal("model.h5")
     assert "or module:object" in refusal("model")
     assert f"there is no file {tmp_path / 'm.skops'}." in refusal(tmp_path / "m.skops")
     (tmp_path / "f.onnx").mkdir()

@@ -56,7 +56,7 @@ def add_model_options(parser: argparse.ArgumentParser, *, required: bool, rememb
         "--model",
         required=required,
         metavar="MODEL",
-        help=f"file.skops, file.onnx, ..., file.pkl or .joblib (runs code), or module:object{remembered}",
+        help=f"file.skops, .onnx, .json, .ubj or .txt, .pkl or .joblib (runs code), or module:object{remembered}",
     )
     group.add_argument(
         "--trust-pickle", action="store_true", help="load a pickle: it can run any code, so only use your own"

@@ -243,6 +243,9 @@ def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
     noted = [note for note in cfs.notes if note is not None]
     if noted:
         lines.append(("notes", f"{len(noted):,}; the first: {noted[0]}"))
+    unseen = cfs.summary().unseen_note
+    if unseen is not None:
+        lines.append(("unseen", unseen))
     written = [path for path in (options.out, options.report, options.records) if path not in (None, "-")]
     if written:
         lines.append(("written", ", ".join(map(in_one_line, written))))

@@ -115,8 +115,12 @@ def _run(options: argparse.Namespace) -> int:
 def _as_trained(X: pd.DataFrame, model: Any, options: argparse.Namespace) -> pd.DataFrame:
     """The columns in the order that the model was trained on, if the model knows it."""
     from nicecf.exceptions import FileError, listed
+    from nicecf.models.boosters import columns_of, is_booster
 
-    trained = [str(name) for name in _said_by(model, "feature_names_in_", [])]
+    if is_booster(model):
+        trained = columns_of(model, X.columns)
+    else:
+        trained = [str(name) for name in _said_by(model, "feature_names_in_", [])]
     missing = [name for name in trained if name not in X]
     if missing:
         raise FileError(f"{options.train} has no column {listed(missing)}, which the model was trained on.")

@@ -13,6 +13,7 @@ from nicecf.exceptions import ModelError
 from nicecf.explain.ask import Call, ask
 from nicecf.explain.fitted import Fitted
 from nicecf.explain.reach import as_the_model_sees, reach
+from nicecf.explain.unseen import unseen
 from nicecf.explain.verify import verify
 from nicecf.explain.why_not import Reasons, why_not
 from nicecf.explain.withhold import withhold
@@ -94,7 +95,7 @@ def batch_of(
         after=_scored(panel, values, outputs),
         found=found,
         reasons=reasons.reasons[row],
-        notes=_notes(question, answers.notes)[row],
+        notes=_notes(question, answers.notes, fitted)[row],
         relaxations=reasons.relaxations[row],
         donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
         held=held[order],
@@ -165,8 +166,8 @@ def _scored(panel: Panel, values: Floats, outputs: Floats) -> Scored:
     return Scored(values, panel.probabilities(outputs), panel.decide(outputs))
 
 
-def _notes(question: Question, notes: Objects) -> Objects:
-    """What was left undone for each row: also, that what looks like free text was left as it is."""
+def _notes(question: Question, notes: Objects, fitted: Fitted) -> Objects:
+    """What was left undone for each row, also that free text was left as it is; and what training never saw of it."""
     filled = np.empty(len(notes), dtype=object)
     for at, of_row in enumerate(notes):
         filled[at] = of_row or ()
@@ -175,6 +176,8 @@ def _notes(question: Question, notes: Objects) -> Objects:
         if left is not None:
             for line in part.lines[question.is_open[part.lines]].tolist():
                 filled[line] = (*filled[line], Statement("note.free_text", {"features": left}))
+    for line, statement in unseen(question, fitted).items():
+        filled[line] = (*filled[line], statement)
     return filled
 
 

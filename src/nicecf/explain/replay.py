@@ -19,6 +19,7 @@ from nicecf.results.provenance import described
 from nicecf.results.records import FORMAT, VERSION, digest_of, feature_keys
 from nicecf.rules.constraints import Constraints
 from nicecf.support.json_values import from_json, to_json
+from nicecf.support.phrases import in_english
 from nicecf.support.types import Cells, Table
 from nicecf.tables.column import Column
 from nicecf.tables.schema import Schema
@@ -134,6 +135,9 @@ def replay(record: Mapping[str, Any], nice: Any) -> Replay:
         now = again.to_record()
         by_fingerprints, unknown = _fingerprints_that_differ(record["fingerprints"], now["fingerprints"])
         differences += by_fingerprints
+        if record["note"] != now["note"] and record["note"] == _note_of_before(again):
+            now["note"] = record["note"]
+            notes.append("values that training never saw are noted now, and were not when the record was made")
         differences += [line for part in _COMPARED for line in _compared(part, _seen(record, part), _seen(now, part))]
         notes += [*unknown, *_versions_that_differ(record["versions"], now["versions"])]
     if differences and record["call"].get("time_budget") is not None:
@@ -314,6 +318,11 @@ def _versions_that_differ(then: Mapping[str, Any], now: Mapping[str, Any]) -> It
             yield f"{name} {then.get(name, 'of an unknown version')} made the record, this is {version}"
     for name in (name for name in then if name not in now):
         yield f"{name} {then[name]} made the record, and is not looked at here"
+
+
+def _note_of_before(again: Counterfactual) -> str | None:
+    """The note of an explanation without what is said of values that training never saw."""
+    return in_english(one for one in again.batch.notes[0] if one.kind != "unseen") or None
 
 
 def _seen(record: Mapping[str, Any], part: str) -> Any:

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.special import expit
 
 from nicecf.exceptions import ModelError, OptionError, SchemaError, listed, plain
+from nicecf.models import boosters
 from nicecf.support.types import Floats, Ints, Objects, Table
 
 # Rows are sent to the model in chunks of at most this many cells (32 MB of floats), whatever the width.
@@ -49,9 +50,9 @@ def from_score(score: Callable[[Any], Any], *, kind: ScoreKind = "probability") 
     """Turn a function that returns one score per row into a model.
 
     ``kind="probability"``: the score is the probability of the second of the two sorted classes (a network with one
-    sigmoid unit, a booster's ``predict``). ``kind="margin"``: any real number; above zero means the second class (a
-    ``decision_function``). ``kind="score"``: any real number without classes (a credit score, a limit), for
-    ``explain(X, target_score=(low, high))``.
+    sigmoid unit, a LightGBM booster's ``predict``; a booster itself needs no ``from_score``). ``kind="margin"``: any
+    real number; above zero means the second class (a ``decision_function``). ``kind="score"``: any real number without
+    classes (a credit score, a limit), for ``explain(X, target_score=(low, high))``.
 
     >>> model = from_score(lambda X: X[:, 0], kind="probability")
     >>> model(np.array([[0.25], [1.0]])).tolist()
@@ -75,10 +76,11 @@ class Classifier:
     def of(cls, model: Any, *, classes: Iterable[Any] | None, y: Objects | None) -> Classifier:
         """Find the function for probabilities and the names of the classes.
 
-        An estimator's ``classes_`` name its columns; for a function, ``classes`` does, or else the sorted labels
-        ``y``.
+        An estimator's ``classes_`` name its columns; for a function or a booster, ``classes`` does, or else the sorted
+        labels ``y``.
         """
-        predict_proba = _predict_proba_of(model)
+        booster = boosters.classifier_of(model) if boosters.is_booster(model) else None
+        predict_proba = _predict_proba_of(model) if booster is None else booster.predict_proba
         if isinstance(classes, (str, bytes, set, frozenset)) or not (classes is None or isinstance(classes, Iterable)):
             raise OptionError(
                 f"classes={classes!r} does not name the model's columns; pass a list in the order of the columns."
@@ -114,6 +116,8 @@ class Classifier:
             raise OptionError(f"classes={listed(names)} are not all valid labels; use strings, numbers or booleans.")
         if len(set(names)) < len(names):
             raise OptionError(f"classes={listed(names)} name a class twice.")
+        if booster is not None:
+            boosters.check_classes(booster, names)
         array = np.empty(len(names), dtype=object)
         array[:] = [plain(name) for name in names]
         return cls(predict_proba, array)

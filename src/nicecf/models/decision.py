@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from nicecf.exceptions import ModelError, OptionError, did_you_mean, listed, plain
+from nicecf.models.boosters import is_booster
 from nicecf.models.classifier import Classifier, score_towards
 from nicecf.models.scores import Regressor, ScoreTarget
 from nicecf.support.types import Bools, Floats, Ints, Objects, Table, is_number
@@ -241,6 +242,11 @@ def rule_of(decision: Option, model: Any, classes: Objects) -> Rule:
     if isinstance(decision, str):
         if decision != "predict":
             raise OptionError(f"decision={decision!r} is not known; {_ALLOWED}.{did_you_mean(decision, ['predict'])}")
+        if is_booster(model):
+            raise OptionError(
+                "decision='predict' needs a model whose predict returns labels; that of a booster returns scores. Pass "
+                "a cut-off instead, such as decision=0.3."
+            )
         if not callable(getattr(model, "predict", None)):
             raise OptionError(f"decision='predict' needs a model with predict; this {type(model).__name__} has none.")
         return Rule(by_predict=True)

@@ -43,15 +43,15 @@ class Batch:
 
     ``table`` and ``labels``: the row of each entry as it was handed in. ``before`` and ``after``: the row and its
     counterfactual, encoded by ``schema``; the same where none was needed or found. ``reasons``: a `Statement` where
-    none was found, else None; ``notes``: a tuple of them, empty where all was done that was asked for. ``relaxations``:
-    a `Relaxation` or None. ``donors``: positions in the training data, or missing. ``held``: of each feature that was
-    changed, the position of a training row that holds the new value, -1 where that is not known, or not told.
-    ``steps``: the changes, in the order in which they were made. ``errors``: how implausible each counterfactual is,
-    NaN where that is not known. ``front``: what nothing beats, if the search knows. ``has_several``: whether a row may
-    have more than one entry; ``numbers`` counts those of one row from 0. ``target``: the scores that were asked for, if
-    it was scores: the classes are those in it and all others, and a score stands for the probability of each.
-    ``nearest``: for rows whose target is out of reach, what comes nearest to it; that batch ``is_best_effort``, and
-    what is found in it is not in the target.
+    none was found, else None; ``notes``: a tuple of them, empty where all was done that was asked for and the row has
+    no values that training never saw. ``relaxations``: a `Relaxation` or None. ``donors``: positions in the training
+    data, or missing. ``held``: of each feature that was changed, the position of a training row that holds the new
+    value, -1 where that is not known, or not told. ``steps``: the changes, in the order in which they were made.
+    ``errors``: how implausible each counterfactual is, NaN where that is not known. ``front``: what nothing beats, if
+    the search knows. ``has_several``: whether a row may have more than one entry; ``numbers`` counts those of one row
+    from 0. ``target``: the scores that were asked for, if it was scores: the classes are those in it and all others,
+    and a score stands for the probability of each. ``nearest``: for rows whose target is out of reach, what comes
+    nearest to it; that batch ``is_best_effort``, and what is found in it is not in the target.
     """
 
     table: Table

@@ -71,7 +71,7 @@ class Counterfactual:
 
     @property
     def note(self) -> str | None:
-        """Where less was done than asked for, in words."""
+        """Where less was done than asked for, or the row has values that training never saw, in words."""
         return in_english(self.batch.notes[0]) or None
 
     @property

@@ -33,12 +33,12 @@ class Counterfactuals:
     """The answer of ``explain``: a counterfactual, or the reason why there is none, for each row.
 
     ``found``: whether there is one. ``reasons``: why not, in words; None where found. ``relaxations``: which rule to
-    relax then, a :class:`nicecf.Relaxation`, where that alone would help. ``notes``: where less was done
-    than asked for, in words; else None. ``donors``: the position of the donor in the training data; missing where none
-    was needed or found, where no donor is known to hold all the new values (:meth:`changes` has one for each), and with
-    ``share_donor=False``. ``rows``: the position of the row that each belongs to; with ``n_counterfactuals`` above 1,
-    and in :meth:`pareto`, a row may have several. ``model_calls`` and ``model_rows``: what the ``explain`` call asked
-    of the model.
+    relax then, a :class:`nicecf.Relaxation`, where that alone would help. ``notes``: where less was done than asked
+    for, or the row has values that training never saw, in words; else None. ``donors``: the position of the donor in
+    the training data; missing where none was needed or found, where no donor is known to hold all the new values
+    (:meth:`changes` has one for each), and with ``share_donor=False``. ``rows``: the position of the row that each
+    belongs to; with ``n_counterfactuals`` above 1, and in :meth:`pareto`, a row may have several. ``model_calls`` and
+    ``model_rows``: what the ``explain`` call asked of the model.
 
     ``cfs[3]`` is one :class:`Counterfactual`; ``cfs[10:20]``, ``cfs[mask]`` and ``cfs[[1, 5]]`` are fewer of them.
     """
@@ -67,12 +67,12 @@ class Counterfactuals:
 
     @cached_property
     def notes(self) -> Objects:
-        """Where less was done than asked for, in words; else None."""
+        """Where less was done than asked for, or the row has values that training never saw, in words; else None."""
         return _objects(in_english(notes) or None for notes in self.batch.notes)
 
     @cached_property
     def note_kinds(self) -> Objects:
-        """The same for programs: a tuple of words; None where all was done."""
+        """The same for programs: a tuple of words; None where there is nothing to say. ``"unseen"``: of such values."""
         return _objects(tuple(note.kind for note in notes) or None for notes in self.batch.notes)
 
     @property

@@ -10,6 +10,7 @@ from nicecf.support.types import Floats, Ints
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.column import Column
 from nicecf.tables.schema import Schema
+from nicecf.tables.seen import SeenColumn
 
 # A sample shows the shape of a column as well as a million rows do.
 _MOST_ROWS = 10_000
@@ -36,20 +37,22 @@ class ColumnStatistics:
 
 @dataclass(frozen=True, eq=False)
 class TableStatistics:
-    """The training columns, by a sample of ``n_rows`` rows."""
+    """The training columns, by a sample of ``n_rows`` rows; ``seen``: by all of them, None if that was not learned."""
 
     columns: tuple[ColumnStatistics, ...]
     n_rows: int
+    seen: tuple[SeenColumn, ...] | None = None
 
     @classmethod
-    def of(cls, values: Floats, schema: Schema) -> TableStatistics:
+    def of(cls, values: Floats, schema: Schema, *, min_count: int = 1) -> TableStatistics:
         """Look at encoded training rows. Of a guarded schema, only at values that may be handed out."""
         sample = np.unique(np.linspace(0, len(values) - 1, _MOST_ROWS).astype(np.intp))
         columns = [
             _statistics_of(_common(values[sample, j], column), column, schema)
             for j, column in enumerate(schema.columns)
         ]
-        return cls(tuple(columns), len(sample))
+        seen = (SeenColumn.of(values[:, j], one, min_count=min_count) for j, one in enumerate(schema.columns))
+        return cls(tuple(columns), len(sample), tuple(seen))
 
 
 def _common(values: Floats, column: Column) -> Floats:

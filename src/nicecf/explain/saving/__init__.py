@@ -63,6 +63,7 @@ from nicecf.explain.saving.moving import (
     named_functions,
     with_functions,
 )
+from nicecf.explain.saving.seen import check_seen
 from nicecf.explain.training import Canaries, ModelOptions
 from nicecf.results.provenance import described, versions
 from nicecf.rules.constraints import Constraints
@@ -342,6 +343,7 @@ def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
     is_guarded = parts.privacy.common is not None
     whole_rows = np.concatenate([parts.rows, schema.expand(canaries.values)])
     check_histograms(parts.statistics, schema, whole_rows, n_rows, is_guarded=is_guarded)
+    check_seen(parts.statistics.seen, schema, whole_rows, is_guarded=is_guarded)
     check_distance(index.distance, nice.scale, schema, parts.statistics, known, n_rows, is_guarded=is_guarded)
     if (parts.privacy.min_count, parts.privacy.digests is None) != (nice.min_count, bool(nice.share_donor)):
         raise Damaged("its guard does not match its options")

@@ -19,6 +19,7 @@ from nicecf.explain.saving.dtypes import (
     prototype_from_json,
     prototype_to_json,
 )
+from nicecf.explain.saving.seen import seen_from_json, seen_to_json
 from nicecf.support.json_values import NotHeld, from_json, to_json
 from nicecf.support.types import Floats
 from nicecf.tables.column import Column
@@ -38,6 +39,7 @@ def schema_to_json(schema: Schema, statistics: TableStatistics) -> dict[str, Any
             for one, of in zip(schema.columns, statistics.columns, strict=True)
         ],
         "profile_rows": statistics.n_rows,
+        "seen": None if statistics.seen is None else [seen_to_json(one) for one in statistics.seen],
     }
     _check_it_comes_back(schema, said)
     return said
@@ -45,7 +47,7 @@ def schema_to_json(schema: Schema, statistics: TableStatistics) -> dict[str, Any
 
 def schema_from_json(said: dict[str, Any]) -> tuple[Schema, TableStatistics]:
     """The columns from their description."""
-    keys(said, ("container", "header", "columns", "profile_rows"), "its table")
+    keys({"seen": None, **said}, ("container", "header", "columns", "profile_rows", "seen"), "its table")
     kind = said["container"]
     container = CONTAINERS[kind]()
     columns, statistics = [], []
@@ -61,9 +63,10 @@ def schema_from_json(said: dict[str, Any]) -> tuple[Schema, TableStatistics]:
     empty = header_from_json(said["header"], columns, kind)
     if kind != "numpy" and list(empty.columns) != names:
         raise Damaged("the names of its columns do not match its header")
-    return Schema(container, tuple(columns), empty), TableStatistics(
-        tuple(statistics), whole(said["profile_rows"], "rows", least=1)
-    )
+    n_rows = whole(said["profile_rows"], "rows", least=1)
+    # Files of before do not say what training rows held: then nothing is known to be new.
+    seen = None if said.get("seen") is None else seen_from_json(said["seen"], columns)
+    return Schema(container, tuple(columns), empty), TableStatistics(tuple(statistics), n_rows, seen)
 
 
 def _column_from_json(said: Any, container: Any, kind: str) -> Column:

@@ -12,6 +12,7 @@ import numpy as np
 from nicecf.exceptions import ModelError, NicecfError, OptionError, listed, plain
 from nicecf.explain.fitted import Fitted, Models
 from nicecf.explain.training import Canaries, ModelOptions, measured_cost, sample_of, twin_for
+from nicecf.models.boosters import Booster, is_booster
 from nicecf.models.classifier import CELLS_PER_CALL, Classifier
 from nicecf.models.decision import Member, Panel, Rule, member_of
 from nicecf.models.scores import Regressor, is_regressor
@@ -199,6 +200,9 @@ def _who(number: int) -> str:
 
 def _features(model: Any) -> dict[str, Any]:
     """The features that a model names, if it does."""
+    if is_booster(model):
+        booster = Booster.of(model)
+        return {"names": None if booster.names is None else list(booster.names), "n": booster.n_features}
     names, n_features = None, None
     with suppress(Exception):
         names = [str(plain(name)) for name in model.feature_names_in_]

@@ -11,13 +11,15 @@ from importlib import import_module
 from typing import Any
 
 from nicecf.exceptions import FileError, did_you_mean, listed
-from nicecf.models.files import onnx, pickled
+from nicecf.models.files import boosters, onnx, pickled
 from nicecf.models.files.model_format import ModelFormat, Trust, said
 from nicecf.support.files import existing
 
 FORMATS: dict[str, ModelFormat] = {
     "onnx": ModelFormat((".onnx",), onnx.load),
     "skops": ModelFormat((".skops",), pickled.from_skops),
+    "xgboost": ModelFormat((".json", ".ubj"), boosters.from_xgboost),
+    "lightgbm": ModelFormat((".txt",), boosters.from_lightgbm),
     "pickle": ModelFormat((".pkl", ".pickle", ".joblib"), pickled.from_pickle),
 }
 _ENTRY_POINT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")

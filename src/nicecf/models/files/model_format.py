@@ -20,7 +20,8 @@ class ModelFormat:
     """A format of model files, whose names have one of the ``endings``.
 
     ``load``: the path of a file, and what is trusted -> an object with ``predict_proba`` and, if the file names them,
-    ``classes_``. FileError if it cannot be loaded. Without the user's trust, it must not run any code in the file.
+    ``classes_``, or a booster. FileError if it cannot be loaded. Without the user's trust, it must not run any code in
+    the file.
     """
 
     endings: tuple[str, ...]

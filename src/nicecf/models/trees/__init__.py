@@ -13,7 +13,7 @@ from nicecf.models.trees.ensemble import NotSupported, TreeEnsemble
 
 READABLE = (
     "the random forests, extra trees, decision trees and gradient boosting of scikit-learn, XGBoost, LightGBM and "
-    "CatBoost classifiers"
+    "CatBoost classifiers, and boosters of XGBoost and LightGBM"
 )
 _FILES = {"sklearn": "scikit_learn", "xgboost": "xgboost", "lightgbm": "lightgbm", "catboost": "catboost"}
 

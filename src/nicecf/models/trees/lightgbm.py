@@ -1,4 +1,4 @@
-"""The trees of LightGBM: LGBMClassifier, boosted or as a random forest, for two or more classes."""
+"""The trees of LightGBM: LGBMClassifier or Booster, boosted or as a random forest, for two or more classes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from nicecf.models.trees.ensemble import Input, Link, NamedCategories, Nodes, No
 from nicecf.support.types import Ints
 
 _LINKS: dict[str, Link] = {"binary": "sigmoid", "multiclass": "softmax", "multiclassova": "sigmoids"}
+# Of these, a booster returns one score, and we make two probabilities of it; LGBMClassifier does not.
+_LINKS_OF_BOOSTERS: dict[str, Link] = {"cross_entropy": "sigmoid"}
 # LightGBM's own: numbers this close to zero are zero.
 _ZERO = float(np.float32(1e-35))
 # The bits of a decision, and what they say of missing values.
@@ -19,16 +21,18 @@ _NEVER_MISSING, _ZERO_IS_MISSING = 0, 1
 
 
 def read(model: Any) -> TreeEnsemble:
-    """The trees of a fitted LGBMClassifier; NotSupported for other models and objectives, and for linear trees."""
-    if type(model).__name__ != "LGBMClassifier":
-        raise NotSupported(f"{type(model).__name__} is not LightGBM's LGBMClassifier")
-    booster = model.booster_
+    """The trees of a fitted LGBMClassifier or a booster; NotSupported for other objectives, and for linear trees."""
+    is_booster = type(model).__name__ == "Booster"
+    if not is_booster and type(model).__name__ != "LGBMClassifier":
+        raise NotSupported(f"{type(model).__name__} is not LightGBM's LGBMClassifier or Booster")
+    booster = model if is_booster else model.booster_
     # Up to the best iteration, as predict_proba asks; numbers are written so that they are read back exactly.
     header, *blocks = booster.model_to_string().partition("end of trees")[0].split("\nTree=")
     said = _fields(header)
     objective, *options = said.get("objective", "custom").split()
-    if objective not in _LINKS:
-        raise NotSupported(f"its objective is {objective!r}, not one of {list(_LINKS)}")
+    links = _LINKS | _LINKS_OF_BOOSTERS if is_booster else _LINKS
+    if objective not in links:
+        raise NotSupported(f"its objective is {objective!r}, not one of {list(links)}")
     fields = [_fields(block) for block in blocks]
     trees = [_tree(one) for one in fields]
     nodes, roots = Nodes.of(trees)
@@ -40,7 +44,7 @@ def read(model: Any) -> TreeEnsemble:
         roots,
         outputs=np.tile(np.arange(n_outputs), n_iterations),
         base=np.zeros(n_outputs),
-        link=_LINKS[objective],
+        link=links[objective],
         inputs=_inputs(said, fields),
         frame_categories=tuple(NamedCategories(tuple(some)) for some in booster.pandas_categorical or []),
         divisor=n_iterations if "average_output" in header.splitlines() else 1.0,
@@ -50,8 +54,10 @@ def read(model: Any) -> TreeEnsemble:
 
 
 def trained(model: Any) -> object:
-    """What another training replaces."""
-    return model.booster_
+    """What another training replaces; of a booster, which is trained further in place, how far that went."""
+    if type(model).__name__ != "Booster":
+        return model.booster_
+    return f"{id(model)} {model.num_trees()} {model.best_iteration}"
 
 
 def _fields(block: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The trees of XGBoost: XGBClassifier with trees that are added up (gbtree), for two or more classes."""
+"""The trees of XGBoost: XGBClassifier or Booster with trees that are added up (gbtree), for two or more classes."""
 
 from __future__ import annotations
 
@@ -12,29 +12,34 @@ from nicecf.models.trees.ensemble import Input, Link, NamedCategories, Nodes, No
 from nicecf.support.types import Floats, Json
 
 _LINKS: dict[str, Link] = {"binary:logistic": "sigmoid", "multi:softprob": "softmax"}
+# Of these, a booster returns one score, and we make two probabilities of it; XGBClassifier does not.
+_LINKS_OF_BOOSTERS: dict[str, Link] = {"binary:logitraw": "sigmoid", "reg:logistic": "sigmoid"}
 
 
 def read(model: Any) -> TreeEnsemble:
-    """The trees of a fitted XGBClassifier; NotSupported for other models, boosters and objectives."""
-    if type(model).__name__ != "XGBClassifier":
-        raise NotSupported(f"{type(model).__name__} is not XGBoost's XGBClassifier")
-    if not np.isnan(model.missing):
+    """The trees of a fitted XGBClassifier, or of a booster; NotSupported for other models and objectives."""
+    is_booster = type(model).__name__ == "Booster"
+    if not is_booster and type(model).__name__ != "XGBClassifier":
+        raise NotSupported(f"{type(model).__name__} is not XGBoost's XGBClassifier or Booster")
+    if not is_booster and not np.isnan(model.missing):
         raise NotSupported(f"missing={model.missing} stands for a missing value")
-    learner = json.loads(model.get_booster().save_raw("json"))["learner"]
+    learner = json.loads((model if is_booster else model.get_booster()).save_raw("json"))["learner"]
     booster, objective = learner["gradient_booster"], learner["objective"]["name"]
     if booster["name"] != "gbtree":
         raise NotSupported(f"its booster is {booster['name']!r}, not 'gbtree'")
-    if objective not in _LINKS:
-        raise NotSupported(f"its objective is {objective!r}, not one of {list(_LINKS)}")
+    links = _LINKS | _LINKS_OF_BOOSTERS if is_booster else _LINKS
+    if objective not in links:
+        raise NotSupported(f"its objective is {objective!r}, not one of {list(links)}")
     stored = booster["model"]
-    n_trees = _trees_asked(model, stored)
+    # The predict of a booster asks all of its trees, whether training stopped early or not.
+    n_trees = len(stored["trees"]) if is_booster else _trees_asked(model, stored)
     nodes, roots = Nodes.of([_tree(one) for one in stored["trees"][:n_trees]])
-    link = _LINKS[objective]
+    link = links[objective]
     return TreeEnsemble(
         nodes,
         roots,
         outputs=np.array(stored["tree_info"][:n_trees], dtype=np.intp),
-        base=_base(learner["learner_model_param"], link),
+        base=_base(learner["learner_model_param"], is_probability=link == "sigmoid" and objective != "binary:logitraw"),
         link=link,
         inputs=_inputs(learner, stored),
         adds_in=np.float32,
@@ -44,8 +49,8 @@ def read(model: Any) -> TreeEnsemble:
 
 
 def trained(model: Any) -> object:
-    """What another training replaces."""
-    return model.get_booster()
+    """What another training replaces; of a booster, which is trained further in place, how far that went."""
+    return f"{id(model)} {model.num_boosted_rounds()}" if type(model).__name__ == "Booster" else model.get_booster()
 
 
 def _trees_asked(model: Any, stored: Json) -> int:
@@ -58,11 +63,11 @@ def _trees_asked(model: Any, stored: Json) -> int:
     return int(stored["iteration_indptr"][int(best) + 1])
 
 
-def _base(parameters: Json, link: Link) -> Floats:
-    """Where the sums start: a number, or one per class; a probability, if there are two classes."""
+def _base(parameters: Json, *, is_probability: bool) -> Floats:
+    """Where the sums start: a number, or one per class; a probability, if there are two classes and it is one."""
     written = json.loads(parameters["base_score"])
     base = np.array(written, dtype=np.float32).ravel()
-    if link == "sigmoid":
+    if is_probability:
         # In double precision, then rounded: numpy's logarithm of singles is off by a digit now and then.
         base = -np.log((np.float32(1.0) / base - np.float32(1.0)).astype(np.float64)).astype(np.float32)
     n_outputs = max(1, int(parameters["num_class"]))

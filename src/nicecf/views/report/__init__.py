@@ -31,6 +31,7 @@ def report_html(batch: Batch, *, title: str | None = None, wording: Wording | No
     parts = [
         chapters.head(title, len(batch), summary),
         chapters.asked(batch, about, rules, formatter),
+        chapters.unseen(summary, formatter),
         not_found(batch, formatter),
         chapters.what_changes(batch, summary, formatter),
         chapters.costs(summary, about["options"], formatter),

@@ -95,6 +95,25 @@ def _target(target: Json, formatter: HtmlFormatter) -> str:
     return formatter.formatter.label(target)
 
 
+def unseen(summary: Summary, formatter: HtmlFormatter) -> str:
+    """In which features how many rows have values that training never saw."""
+    if not summary.unseen_note:
+        return ""
+    n_rows = int(summary.groups["rows"].sum())
+    rows = [
+        [formatter.name(line["feature"]), _UNSEEN[line["kind"]], f"{line['rows']:,}", bar(line["rows"] / n_rows)]
+        for line in summary.unseen.to_dict("records")
+    ]
+    return section(
+        "Values that training never saw",
+        f"<p>{text(summary.unseen_note)}.</p>",
+        table(["feature", "what is new", "rows", ""], rows, right=[2], kind="bars"),
+    )
+
+
+_UNSEEN = {"outside": "outside the range", "category": "unseen category", "missing": "missing"}
+
+
 def what_changes(batch: Batch, summary: Summary, formatter: HtmlFormatter) -> str:
     """How often each feature changes, and how, for each class; not those that follow from others."""
     parts = []

@@ -28,7 +28,7 @@ def not_found(batch: Batch, formatter: HtmlFormatter) -> str:
         return ""
     missing = batch.take(places[:_MOST_ROWS])
     rows = [
-        [label, chance(one.decision, one.chance), text(one.reason)]
+        [label, chance(one.decision, one.chance), text(one.reason) + _note(one)]
         for label, one in zip(_labels(missing), formatted(missing, formatter.formatter, ask=False), strict=True)
     ]
     return section(
@@ -100,13 +100,17 @@ def _entry(label: str, one: FormattedExplanation, sentence: str, others: str) ->
         ]
         inner.append(table(columns, [*map(_change, walk), *map(_derived, one.derived)], right=[3, 4]))
     if one.note:
-        inner.append(f'<p class="soft">({text(one.note)})</p>')
+        inner.append(_note(one))
     inner.append(others)
     moves = f"{now} &rarr; {then}" if one.changes else now
     return (
         f'<details class="row"><summary><b>{label}</b> <span class="soft">{moves}</span><br>'
         f"{brief or 'nothing has to change'}</summary>\n" + "\n".join(inner) + "\n</details>"
     )
+
+
+def _note(one: FormattedExplanation) -> str:
+    return f'<p class="soft">({text(one.note)})</p>' if one.note else ""
 
 
 def _change(each: FormattedChange) -> Sequence[str]:

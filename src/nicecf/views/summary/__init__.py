@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from nicecf.tables.column import Column
 from nicecf.tables.schema import Schema, differs
 from nicecf.views.summary import tables
 from nicecf.views.summary.grouping import By, Groups, groups_by
+from nicecf.views.summary.unseen import in_words, unseen_in, unseen_table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,12 +39,20 @@ class Summary:
     ``before`` and ``after`` of the most frequent change, which happened ``times`` times. ``distance_share``: the part
     of the feature in the distance, on average over the rows that change at all. Columns that follow from others
     (``Constraints(derived=...)``) have no line, since nobody changes them: ``note`` names them.
+
+    ``unseen``, one line per feature with values that training never saw, and per ``kind`` ("outside", a number outside
+    the range; "category"; "missing", where training had a value in every row): in how many ``rows``. With
+    ``min_count``, what too few training rows hold counts as unseen. ``n_unseen``: the rows with any such value.
+    ``unseen_note``: the same in a line, None where there is none.
     """
 
     features: pd.DataFrame
     groups: pd.DataFrame
     by: str | None = None
     note: str | None = None
+    unseen: pd.DataFrame = field(default_factory=lambda: unseen_table(()))
+    n_unseen: int = 0
+    unseen_note: str | None = None
 
     def __repr__(self) -> str:
         """Both tables, as far as 100 columns and a screen take them."""
@@ -77,7 +86,11 @@ def summary_of(batch: Batch, by: By = None) -> Summary:
         batch.errors[first],
         batch.n_changes[first],
     )
-    return summarize(lines, batch.schema, batch.distance, batch.classes, groups, note=_note(batch, len(first)))
+    summary = summarize(lines, batch.schema, batch.distance, batch.classes, groups, note=_note(batch, len(first)))
+    unseen, n_unseen = unseen_in(batch, first)
+    is_guarded = any(column.common is not None for column in batch.schema.columns)
+    note = in_words(unseen, n_unseen, len(first), is_guarded=is_guarded)
+    return replace(summary, unseen=unseen, n_unseen=n_unseen, unseen_note=note)
 
 
 def _note(batch: Batch, n_rows: int) -> str | None:

@@ -88,6 +88,8 @@ def headline(summary: Summary) -> str:
 
 def _remarks(summary: Summary) -> list[str]:
     remarks = [summary.note] if summary.note else []
+    if summary.unseen_note:
+        remarks.append(f"{summary.unseen_note}.")
     if summary.by is not None and len(summary.groups) > 1:
         remarks.append("ratio: the mean distance beside that of the group that is best off, by the same decision.")
         few = int((summary.groups["found"] < _FEW).sum())

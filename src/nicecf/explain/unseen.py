@@ -1,0 +1,93 @@
+"""Rows with values that training never saw: what a note says of them. Nothing is refused, and no answer changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nicecf.explain.fitted import Fitted
+from nicecf.rules.columns import cell_of, float_dtype
+from nicecf.search.question import Question
+from nicecf.support.phrases import Features, Field, Statement, Value
+from nicecf.tables.schema import Schema
+from nicecf.tables.seen import SeenColumn, new_values
+
+# How many features a note names.
+_MOST_NAMED = 3
+
+
+def unseen(question: Question, fitted: Fitted) -> dict[int, Statement]:
+    """For each row with values that training never saw, by its line, one statement that names the first few.
+
+    Rows are looked at as they were handed in, with all columns. With ``min_count`` the statement tells of no value
+    that fewer training rows hold: what it compares with is what enough of them share, and it says so.
+    """
+    assert question.given is not None
+    given, schema, seen = question.given, question.schema.full, fitted.statistics.seen
+    new = new_values(given, schema, seen)
+    lines = np.flatnonzero(new.any(axis=1))
+    if seen is None or not len(lines):
+        return {}
+    least = fitted.privacy.min_count
+    statements = {line: _Several(least) for line in lines.tolist()}
+    for j in np.flatnonzero(new.any(axis=0)).tolist():
+        here = np.flatnonzero(new[:, j])
+        values, places = np.unique(given[here, j], return_inverse=True)
+        # Each distinct value is put into words once, however many rows have it.
+        said = [_statement(schema, j, value, seen[j], least) for value in values.tolist()]
+        for line, place in zip(here.tolist(), places.tolist(), strict=True):
+            statements[line].add(said[place])
+    return {line: some.statement() for line, some in statements.items()}
+
+
+class _Several:
+    """The statements about one row."""
+
+    def __init__(self, least: int) -> None:
+        self._least, self._named, self._count = least, list[Statement](), 0
+
+    def add(self, one: Statement) -> None:
+        self._count += 1
+        if len(self._named) < _MOST_NAMED:
+            self._named.append(one)
+
+    def statement(self) -> Statement:
+        more = self._count - len(self._named)
+        last = [] if not more else [_told("more_one", {}, self._least)]
+        if more > 1:
+            last = [_told("more", {"count": more}, self._least)]
+        return Statement("note.unseen", {"values": (*self._named, *last)})
+
+
+def _statement(schema: Schema, j: int, value: float, seen: SeenColumn, least: int) -> Statement:
+    feature = Features((schema.names[j],))
+    cell = Value(_cell(schema, j, value))
+    if cell.value is None:
+        return _told("missing", {"feature": feature}, least)
+    if schema.columns[j].is_categorical or np.isnan(seen.low):  # or a number, where training had none
+        return _told("category", {"feature": feature, "value": cell}, least)
+    low, high = (Value(_cell(schema, j, end)) for end in (seen.low, seen.high))
+    if seen.low == seen.high:
+        return _told("constant", {"feature": feature, "value": cell, "only": low}, least)
+    return _told("outside", {"feature": feature, "value": cell, "low": low, "high": high}, least)
+
+
+def _told(kind: str, fields: dict[str, Field], least: int) -> Statement:
+    """With a guard, a statement about what at least so many rows share."""
+    if least == 1:
+        return Statement(f"note.unseen_{kind}", fields)
+    return Statement(f"note.rare_{kind}", {**fields, "least": least})
+
+
+def _cell(schema: Schema, j: int, value: float) -> Any:
+    """A value as people read it: of a short float, no more digits than it has."""
+    cell, dtype = cell_of(schema, j, value), float_dtype(schema, j)
+    if (
+        isinstance(cell, float)
+        and dtype.itemsize < np.dtype(np.float64).itemsize
+        and abs(cell) <= float(np.finfo(dtype).max)
+    ):
+        short = dtype.type(cell)
+        return float(str(short)) if float(short) == cell else cell
+    return cell

@@ -1,0 +1,76 @@
+"""How many rows have values that training never saw, and in which features."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+import numpy as np
+import pandas as pd
+
+from nicecf.results.batch import Batch
+from nicecf.support.formats import one_line
+from nicecf.support.types import Ints
+from nicecf.tables.seen import CATEGORY, MISSING, OUTSIDE, new_values
+
+_KINDS = {OUTSIDE: "outside", CATEGORY: "category", MISSING: "missing"}
+_IN_WORDS = {
+    "outside": ("outside the range", "outside the range"),
+    "category": ("unseen category", "unseen categories"),
+    "missing": ("missing", "missing"),
+}
+_FEATURES_SHOWN = 3
+
+
+def unseen_in(batch: Batch, entries: Ints) -> tuple[pd.DataFrame, int]:
+    """Features with values that training never saw, by kind, the most frequent first; how many entries have any."""
+    seen = batch.provenance.statistics.seen
+    new = new_values(batch.before.values[entries], batch.schema, seen)
+    lines = []
+    for number, kind in _KINDS.items():
+        counts = np.count_nonzero(new == number, axis=0)
+        for j in np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist():
+            lines.append((batch.schema.names[j], kind, int(counts[j])))
+    return unseen_table(lines), int(np.count_nonzero(new.any(axis=1)))
+
+
+def unseen_table(lines: Iterable[tuple[Hashable, str, int]]) -> pd.DataFrame:
+    """One line per feature and kind."""
+    every = list(lines)
+    names = np.empty(len(every), dtype=object)
+    for at, (name, _, _) in enumerate(every):  # one by one: numpy would take tuples for a table
+        names[at] = name
+    return pd.DataFrame(
+        {
+            "feature": pd.Series(names, dtype=object),
+            "kind": pd.Series([kind for _, kind, _ in every], dtype=object),
+            "rows": np.array([rows for _, _, rows in every], dtype=np.intp),
+        }
+    )
+
+
+def in_words(unseen: pd.DataFrame, n_unseen: int, n_rows: int, *, is_guarded: bool) -> str | None:
+    """How many of the rows have such values, and of which features, in a line; None if none has.
+
+    ``is_guarded``: with ``min_count``, what too few training rows hold is not told from what none has.
+
+    >>> in_words(unseen_table([("age", "outside", 2), ("job", "missing", 1)]), 3, 100, is_guarded=False)
+    '3 of 100 rows have values that training never saw: 2 outside the range (age 2), 1 missing (job 1)'
+    """
+    if not n_unseen:
+        return None
+    parts = []
+    for kind, (one, several) in _IN_WORDS.items():
+        those = unseen[unseen["kind"] == kind]
+        if len(those):
+            count = int(those["rows"].sum())
+            parts.append(f"{count:,} {one if count == 1 else several} ({_features(those)})")
+    have = "row has" if n_rows == 1 else "rows has" if n_unseen == 1 else "rows have"
+    which = "that training never saw, or rarely (min_count)" if is_guarded else "that training never saw"
+    return f"{n_unseen:,} of {n_rows:,} {have} values {which}: {', '.join(parts)}"
+
+
+def _features(those: pd.DataFrame) -> str:
+    each = zip(those["feature"], those["rows"], strict=True)
+    named = [f"{one_line(str(name))} {count:,}" for name, count in each]
+    more = len(named) - _FEATURES_SHOWN
+    return ", ".join([*named[:_FEATURES_SHOWN], *([f"and {more:,} more"] if more > 0 else [])])
