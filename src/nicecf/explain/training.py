@@ -24,6 +24,7 @@ from nicecf.rules.uncovered import warn_of_uncovered
 from nicecf.search.distance import Heom
 from nicecf.support.digests import fingerprint
 from nicecf.support.types import Floats, Ints, Objects, Table
+from nicecf.tables.ordered import Ordinal
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import TableStatistics
 
@@ -93,6 +94,7 @@ def learn(
     y: Any,
     *,
     categorical_features: Any,
+    ordinal: Ordinal,
     needs_labels: bool,
     constraints: Constraints | None = None,
     is_baseline: bool = False,
@@ -102,7 +104,7 @@ def learn(
     By the ``constraints``, columns that follow from others are left out of these: see `moving`. A baseline is the
     published algorithm: it may change free text, and nobody is warned of rules that it has no place for.
     """
-    table, whole = Schema.of(X, categorical_features)
+    table, whole = Schema.of(X, categorical_features, ordinal)
     if is_baseline:
         table = replace(table, columns=tuple(replace(column, is_free_text=False) for column in table.columns))
     schema, values = moving(table, whole, constraints)
@@ -132,7 +134,7 @@ def learn(
         decisions=decisions,
         labels=codes,
         statistics=TableStatistics.of(whole, table),
-        by_range=Heom.of(values, schema.is_categorical, "range"),
+        by_range=Heom.of_table(values, schema, "range"),
         fingerprints=_fingerprints(table, panel, whole, outputs[sample], codes),
         canaries=Canaries.of(values, outputs, decisions),
         sample=(sample, values[sample]),
@@ -159,7 +161,9 @@ def _fingerprints(schema: Schema, panel: Panel, values: Floats, outputs: Floats,
     kinds = [(column.name, column.is_categorical, [*map(plain, column.levels)]) for column in schema.columns]
     said = panel.probabilities(outputs)
     # By columns: they need no copy of the table. There are many NaNs, and two zeros.
-    columns = (np.where(np.isnan(column), np.nan, column + 0.0) for column in values.T)
+    # A missing category is one, whether it is read by its rank or not.
+    missing = (-1.0 if column.is_categorical else np.nan for column in schema.columns)
+    columns = (np.where(np.isnan(cells), empty, cells + 0.0) for cells, empty in zip(values.T, missing, strict=True))
     return {
         "model": fingerprint(list(panel.classes), np.round(said, 6) + 0.0),
         "training": fingerprint(kinds, *columns, labels),

@@ -26,6 +26,7 @@ from sklearn.utils import _safe_indexing
 from nicecf.models.trees.ensemble import Categories, NamedCategories, NotSupported, TreeEnsemble
 from nicecf.support.types import Bools, Floats, Ints, Table
 from nicecf.tables.column import Column
+from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
 
 _BY_COLUMN = (
@@ -75,7 +76,7 @@ class Direct:
             column, codes = self._known[j]
             if schema.columns[j] is not column:  # categories that fit never saw
                 codes = _codes(schema.columns[j], self._categories[j])
-            table[:, j] = codes[rows[:, j].astype(np.intp)]
+            table[:, j] = codes[codes_of(rows[:, j])]
         for j in self._numbers_as_categories:
             is_whole = schema.container.number_dtype(schema.columns[j].prototype).kind in "iu"
             table[:, j] = _codes_of_numbers(rows[:, j], self._categories[j], is_whole=is_whole)
@@ -175,7 +176,7 @@ class _Part:
         for j, categories, (column, places) in zip(self.columns, self.step.categories_, self.known, strict=True):
             if schema.columns[j] is not column:  # categories that fit never saw
                 places = _places(schema.columns[j], categories)
-            place = places[rows[:, j].astype(np.intp)]
+            place = places[codes_of(rows[:, j])]
             is_known = place >= 0
             if self.step.handle_unknown == "error" and not is_known.all():
                 raise NotSupported("an encoder refuses a category")

@@ -106,7 +106,7 @@ def sparsity(X: Table, counterfactuals: Table, *, found: npt.ArrayLike | None = 
     [2.0, 0.0]
     """
     _check_rows(X, counterfactuals)
-    schema, rows = Schema.of(X)
+    schema, rows = Schema.of(X, ordinal="overlap")  # whatever the levels are, equal is equal
     values, _ = schema.encode(counterfactuals)
     return np.where(_is_there(counterfactuals, found), differs(rows, values).sum(axis=1), np.nan)
 
@@ -122,7 +122,8 @@ def proximity(
 ) -> Floats:
     """The distance of each row and its counterfactual.
 
-    The parts of the features are those of HEOM (|a - b| / ``scale``; 0 or 1 for categories). ``norm="l1"`` is their
+    The parts of the features are those of HEOM (|a - b| / ``scale``; 0 or 1 for categories, for ordered
+    ones as ``reference`` has it). ``norm="l1"`` is their
     sum, ``"l2"`` the root of the sum of their squares.
 
     >>> reference = Reference.of(np.array([[0.0, 0.0], [10.0, 4.0]]))

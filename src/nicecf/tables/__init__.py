@@ -41,8 +41,14 @@ class Container(Protocol):
     def factorize(self, cells: Cells, name: Hashable) -> tuple[Ints, list[Any]]:
         """The cells as codes into their distinct values, missing as -1."""
 
-    def native_levels(self, levels: Sequence[Any], like: Cells) -> Any:
-        """The distinct values in the form that ``write_levels`` takes from."""
+    def ordered(self, cells: Cells) -> tuple[Ints, list[Any]] | None:
+        """The cells of an ordered dtype as ranks, missing as -1, and all its levels from low to high; else None."""
+
+    def native_levels(self, levels: Sequence[Any], like: Cells, order: Sequence[Any] | None = None) -> Any:
+        """The distinct values in the form that ``write_levels`` takes from.
+
+        ``order``: all levels from low to high. A dtype with an order that lacks some of ``levels`` gets them in there.
+        """
 
     def write_numbers(self, values: Floats, like: Cells) -> Cells:
         """Floats as a column of the dtype of ``like``, or a wider one where that cannot hold them."""

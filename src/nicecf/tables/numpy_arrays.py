@@ -51,7 +51,10 @@ class NumpyArrays:
         is_text = cells.dtype.kind in "UST"
         return shared.factorize(cells.astype(object) if is_text else cells, name, by_type=cells.dtype == object)
 
-    def native_levels(self, levels: Sequence[Any], like: Objects) -> Objects:
+    def ordered(self, cells: Objects) -> tuple[Ints, list[Any]] | None:
+        return None  # numpy has no such dtype
+
+    def native_levels(self, levels: Sequence[Any], like: Objects, order: Sequence[Any] | None = None) -> Objects:
         return shared.array_of(levels, np.dtype(object) if like.dtype.kind in "UST" else like.dtype)
 
     def write_numbers(self, values: Floats, like: Objects) -> Any:

@@ -62,13 +62,19 @@ class PandasFrames:
             return cells.cat.codes.to_numpy(dtype=np.intp), list(cells.cat.categories)
         return shared.factorize(cells, name, by_type=cells.dtype == object)
 
-    def native_levels(self, levels: Sequence[Any], like: pd.Series[Any]) -> Any:
+    def ordered(self, cells: pd.Series[Any]) -> tuple[Ints, list[Any]] | None:
+        dtype = cells.dtype
+        return self.factorize(cells, "") if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered else None
+
+    def native_levels(self, levels: Sequence[Any], like: pd.Series[Any], order: Sequence[Any] | None = None) -> Any:
         dtype = like.dtype
         if isinstance(dtype, pd.CategoricalDtype):
             own = dtype.categories
             known = set(own)
             unseen = [level for level in levels if level not in known]
             categories = own.append(pd.Index(unseen)) if unseen else own
+            if unseen and dtype.ordered and order is not None:
+                categories = pd.Index([level for level in order if level in {*known, *unseen}])
             return pd.Categorical(levels, categories, ordered=dtype.ordered)
         return shared.array_of(levels, dtype)
 
