@@ -115,7 +115,10 @@ class Facts:
         """The distance that the options ask for."""
         options = self.settings.options
         weights = weights_of(options.get("feature_weights"), self.tables.names)
-        return Distance.of(self.train, self.tables.reader.is_category, options.get("scale", "range"), weights)
+        by_rank = self.settings.is_nice and options.get("ordinal", "rank") == "rank"
+        orders = {j: column.dtype_levels for j, column in enumerate(self.tables.columns) if column.dtype_levels}
+        scale, is_category = options.get("scale", "range"), self.tables.reader.is_category
+        return Distance.of(self.train, is_category, scale, weights, orders if by_rank else {})
 
     @property
     def may_be_donor(self) -> np.ndarray:

@@ -43,6 +43,8 @@ class Family:
     must_declare: bool = False
     # Other families that a row to explain may come in.
     rows_as: tuple[str, ...] = ()
+    # All values from low to high, if its dtype has an order.
+    levels: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,11 @@ class Column:
     share_missing: float
     # Whether any training cell holds a value: rules can name none where all are missing.
     has_values: bool = True
+
+    @property
+    def dtype_levels(self) -> tuple[Any, ...]:
+        """The levels of the training dtype from low to high; none if it has no order."""
+        return self.family.levels
 
     @property
     def is_category(self) -> bool:
@@ -246,6 +253,8 @@ def _decimals(random: Random) -> list[Any]:
 
 def _unseen_for(family: Family, pool: list[Any]) -> list[Any]:
     """Values that no training row holds, as far as the family can write any."""
+    if family.levels:
+        return []
     if not family.is_category:
         if all(isinstance(value, int) for value in pool):
             return [value for value in (max(pool) + 3, min(pool) - 2) if abs(value) <= 2**53 and _fits(family, value)]
@@ -299,10 +308,36 @@ def _pandas_objects(marker: Any) -> Callable[[list[Any]], pd.Series]:
     return build
 
 
-def _pandas_category(ordered: bool) -> Callable[[list[Any]], pd.Series]:
+def _pandas_category() -> Callable[[list[Any]], pd.Series]:
     def build(values: list[Any]) -> pd.Series:
         held = list(dict.fromkeys(value for value in values if value is not MISSING))
-        return pd.Series(pd.Categorical(_filled(values, None), held, ordered=ordered))
+        return pd.Series(pd.Categorical(_filled(values, None), held))
+
+    return build
+
+
+# An order that is not that of the alphabet; tables hold some of it.
+LADDER = ("c", "a", "", "1", "ä ö", "b", "a longer text")
+
+
+def _rungs(random: Random) -> list[Any]:
+    return random.choice(LADDER, int(random.integers(1, 6)), replace=False).tolist()
+
+
+def _pandas_ordered(*, fewer: bool) -> Callable[[list[Any]], pd.Series]:
+    """``fewer``: only the levels that cells hold, in their order."""
+
+    def build(values: list[Any]) -> pd.Series:
+        levels = [one for one in LADDER if one in values] if fewer else LADDER
+        return pd.Series(pd.Categorical(_filled(values, None), levels, ordered=True))
+
+    return build
+
+
+def _polars_ordered(*, fewer: bool) -> Callable[[list[Any]], pl.Series]:
+    def build(values: list[Any]) -> pl.Series:
+        levels = [one for one in LADDER if one in values] if fewer else LADDER
+        return pl.Series(_filled(values, None), dtype=pl.Enum(levels))
 
     return build
 
@@ -355,9 +390,18 @@ def _pandas_families() -> list[Family]:
         Family("string", True, _texts, _pandas_extension("string[python]"), True),
         Family("string[pyarrow]", True, _texts, _pandas_extension("string[pyarrow]"), True),
         Family("arrow string", True, _texts, _pandas_extension(pd.ArrowDtype(pa.string())), True),
-        Family("category", True, _texts, _pandas_category(False), True, is_friendly=True),
-        Family("category, ordered", True, _texts, _pandas_category(True), True),
-        Family("category of ints", True, _numbers_as_categories, _pandas_category(False), True),
+        Family("category", True, _texts, _pandas_category(), True, is_friendly=True),
+        Family(
+            "category, ordered",
+            True,
+            _rungs,
+            _pandas_ordered(fewer=False),
+            True,
+            rows_as=("category, ordered, fewer", "string", "category"),
+            levels=LADDER,
+        ),
+        Family("category, ordered, fewer", True, _rungs, _pandas_ordered(fewer=True), True, levels=LADDER),
+        Family("category of ints", True, _numbers_as_categories, _pandas_category(), True),
         Family("int64 as category", True, _numbers_as_categories, _pandas_numpy("int64"), must_declare=True),
         Family("object ints as category", True, _numbers_as_categories, _pandas_objects(None), True, must_declare=True),
         Family("object mixed", True, _mixed, _pandas_objects(None), True, must_declare=True),
@@ -376,11 +420,6 @@ def _polars(dtype: Any, marker: Any = None) -> Callable[[list[Any]], pl.Series]:
     return lambda values: pl.Series(_filled(values, marker), dtype=dtype)
 
 
-def _polars_enum(values: list[Any]) -> pl.Series:
-    held = list(dict.fromkeys(value for value in values if value is not MISSING))
-    return pl.Series(_filled(values, None), dtype=pl.Enum([*held, "never used"]))
-
-
 def _polars_families() -> list[Family]:
     families = []
     for name, (low, high) in _INTS.items():
@@ -396,7 +435,16 @@ def _polars_families() -> list[Family]:
         Family("pl.Float64, NaN", False, _real("float64"), _polars(pl.Float64, float("nan")), True),
         Family("pl.String", True, _texts, _polars(pl.String), True),
         Family("pl.Categorical", True, _texts, _polars(pl.Categorical), True),
-        Family("pl.Enum", True, _texts, _polars_enum, True),
+        Family(
+            "pl.Enum",
+            True,
+            _rungs,
+            _polars_ordered(fewer=False),
+            True,
+            rows_as=("pl.Enum, fewer", "pl.String"),
+            levels=LADDER,
+        ),
+        Family("pl.Enum, fewer", True, _rungs, _polars_ordered(fewer=True), True, levels=LADDER),
         Family("pl.Boolean", True, lambda random: [False, True], _polars(pl.Boolean), True),
     ]
     return families
@@ -490,6 +538,7 @@ def _families(
         return [choices[int(random.integers(len(choices)))] for _ in range(n_columns)], dtype
     known = PANDAS if container == "pandas" else POLARS
     choices = [f for f in known.values() if (f.is_friendly or not friendly) and not (numbers_only and f.is_category)]
+    choices = [f for f in choices if "fewer" not in f.name]  # for rows to explain
     weights = np.array([3.0 if f.is_category else 1.0 for f in choices])
     if random.random() < 0.3 and not numbers_only:
         weights = np.ones(len(choices))

@@ -275,7 +275,7 @@ def test_texts_plots_and_tables_name_levels():
     for one in changed[:10]:
         assert f"rating were {one.changes[0].after} instead of" in one.text()
         assert one.changes[0].after in one.text("letter")
-    lost = [one for one in nice.explain(ROWS[ROWS["rating"].isna()], constraints=Constraints(immutable=["income"]))]
+    lost = list(nice.explain(ROWS[ROWS["rating"].isna()], constraints=Constraints(immutable=["income"])))
     for one in [*changed[:3], *(one for one in lost if one.found)][:6]:
         for draw in (plots.changes, plots.walk, lambda one: plots.regions(one, features=("income", "rating"))):
             draw(one)

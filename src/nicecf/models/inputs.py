@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import (
@@ -52,7 +53,9 @@ class Direct:
         named = _categories(ensemble, schema)
         self._categories = named
         plain = [j for j in range(len(schema.columns)) if named[j] is None and ensemble.is_used[j]]
-        is_exact = all(_holds_numbers(schema, j) for j in plain)
+        # What a sparse matrix leaves out is zero to some models and missing to others.
+        is_told = not (ensemble.absent_is_missing and sparse.issparse(schema.empty))
+        is_exact = is_told and all(_holds_numbers(schema, j) for j in plain)
         if not is_exact and any(named):
             raise NotSupported("it has categories of its own, and other columns that are not numbers")
         self._whole = None if is_exact else Whole(None, ensemble)

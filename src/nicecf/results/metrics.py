@@ -325,7 +325,7 @@ def _is_there(counterfactuals: Table, found: npt.ArrayLike | None) -> Bools:
         if mask.shape != (n_rows,) or mask.dtype != np.bool_:
             raise OptionError(f"found must be a mask of the {n_rows:,} counterfactuals: one boolean for each.")
         return mask
-    is_there = np.zeros(n_rows, dtype=bool)
+    is_there, counterfactuals = np.zeros(n_rows, dtype=bool), container.by_columns(counterfactuals)
     for position, _ in enumerate(names):
         cells = container.objects(container.column(counterfactuals, position), np.arange(n_rows))
         is_there |= np.array([not _is_missing(cell) for cell in cells], dtype=bool)

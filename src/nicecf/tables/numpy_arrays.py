@@ -28,11 +28,20 @@ class NumpyArrays:
     def column(self, X: Objects, position: int) -> Objects:
         return X[:, position]
 
+    def by_columns(self, X: Objects) -> Objects:
+        return X
+
     def rows(self, X: Objects, where: slice) -> Objects:
         return X[where]
 
     def take(self, X: Objects, rows: Ints) -> Objects:
         return X[rows]
+
+    def read_all(self, X: Objects, names: list[Hashable]) -> Floats | None:
+        return None
+
+    def write_all(self, values: Floats, like: Objects) -> Any | None:
+        return None
 
     def kind(self, cells: Objects, name: Hashable) -> Kind:
         if cells.dtype.kind in "mMcV":

@@ -28,11 +28,20 @@ class PandasFrames:
     def column(self, X: pd.DataFrame, position: int) -> pd.Series[Any]:
         return X.iloc[:, position]
 
+    def by_columns(self, X: pd.DataFrame) -> pd.DataFrame:
+        return X
+
     def rows(self, X: pd.DataFrame, where: slice) -> pd.DataFrame:
         return X.iloc[where]
 
     def take(self, X: pd.DataFrame, rows: Ints) -> pd.DataFrame:
         return X.iloc[rows]
+
+    def read_all(self, X: pd.DataFrame, names: list[Hashable]) -> Floats | None:
+        return None
+
+    def write_all(self, values: Floats, like: pd.DataFrame) -> pd.DataFrame | None:
+        return None
 
     def kind(self, cells: pd.Series[Any], name: Hashable) -> Kind:
         dtype = cells.dtype

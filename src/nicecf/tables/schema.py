@@ -24,6 +24,7 @@ from nicecf.tables.ordered import Ordinal, codes_of, fit_ranks, read_ranks
 
 # Squares and sums of larger numbers overflow.
 _LARGEST_NUMBER = 1e150
+_COLUMNS_AT_ONCE = 1024
 
 
 def differs(rows: Floats, others: Floats) -> Bools:
@@ -70,7 +71,13 @@ class Schema:
         names = container.names(X)
         _check_shape(container.n_rows(X), names)
         chosen = _chosen(categorical_features, names)
-        columns = []
+        columns: list[Column] = []
+        numbers = container.read_all(X, names)
+        if numbers is not None:
+            _check_none_chosen(chosen, names, container.label)
+            prototype = container.prototype(np.empty(0, dtype=X.dtype))
+            columns = [Column(name, False, prototype) for name in names]
+            return cls(container, tuple(columns), container.rows(X, slice(0, 0))), _all_finite(numbers, names)
         values = np.empty((container.n_rows(X), len(names)), order="F")
         for position, name in enumerate(names):
             cells = container.column(X, position)
@@ -173,6 +180,9 @@ class Schema:
     def encode(self, X: Table) -> tuple[Floats, Schema]:
         """Rows to explain as floats, and this schema extended by the categories that training never saw."""
         positions = self.positions(X)
+        numbers = self.container.read_all(X, self.names)
+        if numbers is not None:
+            return np.ascontiguousarray(_all_finite(numbers, self.names)), self
         values = np.empty((self.container.n_rows(X), len(self.columns)))
         columns = []
         for j, (column, position) in enumerate(zip(self.columns, positions, strict=True)):
@@ -189,6 +199,9 @@ class Schema:
 
     def decode(self, values: Floats) -> Table:
         """Float rows as a table like the one that ``fit`` got."""
+        table = self.container.write_all(values, self.empty)
+        if table is not None:
+            return table
         values = np.array(values, order="F")  # a copy: what the model does with its table stays there
         columns = [self._write(column, values[:, j]) for j, column in enumerate(self.columns)]
         return self.container.assemble(columns, self.empty, None)
@@ -226,6 +239,9 @@ class Schema:
         """
         container = self.container
         changed = differs(rows, values)
+        table = container.write_all(np.where(changed, values, rows), X)
+        if table is not None:
+            return table
         columns: list[Cells] = [container.column(X, position) for position in range(len(self.columns))]
         for j, position in enumerate(self.positions(X)):
             if changed[:, j].any():
@@ -315,6 +331,15 @@ def _chosen(categorical_features: Any, names: list[Hashable]) -> Bools | None:
     return chosen
 
 
+def _check_none_chosen(chosen: Bools | None, names: list[Hashable], label: str) -> None:
+    if chosen is not None and chosen.any():
+        named = [name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen]
+        raise OptionError(
+            f"categorical_features names {listed(named)}, but X is a {label}, whose columns are all numbers. Pass a "
+            "frame or an array, such as X.toarray(), or leave categorical_features out."
+        )
+
+
 def _position(one: object, names: list[Hashable], option: str) -> int:
     one = plain(one)
     if isinstance(one, Hashable) and one in names:
@@ -350,6 +375,15 @@ def _finite(values: Floats, name: Hashable) -> Floats:
             f"column {name!r} holds an infinite value, or one beyond 1e150 (row {int(np.argmax(infinite))}). Distances "
             "need finite numbers: replace it by a missing value or by a bound."
         )
+    return values
+
+
+def _all_finite(values: Floats, names: list[Hashable]) -> Floats:
+    # In blocks: a copy of the whole table just to look at it is not worth its memory.
+    for start in range(0, values.shape[1], _COLUMNS_AT_ONCE):
+        if (np.abs(values[:, start : start + _COLUMNS_AT_ONCE]) > _LARGEST_NUMBER).any():
+            for j in range(start, min(start + _COLUMNS_AT_ONCE, values.shape[1])):
+                _finite(values[:, j], names[j])
     return values
 
 

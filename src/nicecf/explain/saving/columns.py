@@ -12,7 +12,9 @@ from nicecf.explain.saving.archive import Damaged
 from nicecf.explain.saving.checks import check_column, check_statistics, floats, keys, sequence, switch, whole, wholes
 from nicecf.explain.saving.dtypes import (
     CONTAINERS,
+    WITHOUT_NAMES,
     arrow,
+    container_name,
     header_from_json,
     header_to_json,
     is_same_dtype,
@@ -30,7 +32,7 @@ from nicecf.tables.statistics import ColumnStatistics, TableStatistics
 
 def schema_to_json(schema: Schema, statistics: TableStatistics) -> dict[str, Any]:
     """Everything about the columns; raises FileError if part of it cannot be saved."""
-    kind = next(name for name, one in CONTAINERS.items() if isinstance(schema.container, one))
+    kind = container_name(schema)
     said = {
         "container": kind,
         "header": _written(lambda: header_to_json(schema, kind), "the names of the columns"),
@@ -57,10 +59,10 @@ def schema_from_json(said: dict[str, Any]) -> tuple[Schema, TableStatistics]:
     if len({"is_free_text" in one for one in said["columns"]}) > 1:  # files of before do not say it of any
         raise Damaged("it says of some columns only whether they are free text")
     names = [column.name for column in columns]
-    if len(set(names)) < len(names) or (kind == "numpy" and names != [f"x{at}" for at in range(len(names))]):
+    if len(set(names)) < len(names) or (kind in WITHOUT_NAMES and names != [f"x{at}" for at in range(len(names))]):
         raise Damaged("the names of its columns are invalid")
     empty = header_from_json(said["header"], columns, kind)
-    if kind != "numpy" and list(empty.columns) != names:
+    if kind not in WITHOUT_NAMES and list(empty.columns) != names:
         raise Damaged("the names of its columns do not match its header")
     return Schema(container, tuple(columns), empty), TableStatistics(
         tuple(statistics), whole(said["profile_rows"], "rows", least=1)
