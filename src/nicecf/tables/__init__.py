@@ -119,8 +119,6 @@ def container_of(X: Table) -> Container:
         "list": "Pass np.asarray(X), or a DataFrame to keep each column's type.",
         "dict": "Pass pd.DataFrame(X).",
     }.get(type(X).__name__, "")
-    if hasattr(X, "toarray"):
-        advice = "Pass X.toarray()."
     raise SchemaError(
         "X must be a pandas DataFrame, a polars DataFrame, a two-dimensional numpy array or a scipy sparse matrix, "
         f"got {type(X).__module__}.{type(X).__name__}. {advice}".rstrip()
