@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+from scipy import sparse
 
 from fuzz.models import Model
 from fuzz.options import Settings, weights_of
@@ -157,6 +158,8 @@ def every_row_has_its_place(facts: Facts, answer: Answer) -> list[str]:
             wrong.append(f"columns are {list(answer.whole.columns)}, not {list(rows.columns)}")
         if not answer.whole.index.equals(rows.index[answer.rows]):
             wrong.append("the index is not that of the rows")
+    elif sparse.issparse(rows) and (type(answer.whole), answer.whole.format) != (type(rows), rows.format):
+        wrong.append(f"{type(rows)} of format {rows.format} came back as {type(answer.whole)}, {answer.whole.format}")
     elif isinstance(rows, pl.DataFrame) and answer.whole.columns != rows.columns:
         wrong.append(f"columns are {answer.whole.columns}, not {rows.columns}")
     return wrong
@@ -381,8 +384,9 @@ def dtypes_are_the_rows_own(facts: Facts, answer: Answer) -> list[str]:
     after, before = facts.tables.reader.encode(answer.table), facts.rows[answer.found_rows]
     unlike = ~identical(after, before)
     rows = facts.tables.rows
-    if isinstance(rows, np.ndarray):
-        is_held = _array_holds(rows.dtype, answer.table, unlike)
+    if isinstance(rows, np.ndarray) or sparse.issparse(rows):
+        table = answer.table.toarray() if sparse.issparse(rows) else answer.table
+        is_held = _array_holds(rows.dtype, table, unlike)
         return [] if not is_held or answer.table.dtype == rows.dtype else [f"{rows.dtype} became {answer.table.dtype}"]
     wrong = []
     for j in range(len(facts.tables.columns)):
@@ -597,6 +601,8 @@ def _seen(thing: Any) -> str:
         return repr((list(thing.columns), list(thing.index), list(map(str, thing.dtypes)), cells))
     if isinstance(thing, pl.DataFrame):
         return repr((thing.columns, list(map(str, thing.dtypes)), thing.rows()))
+    if sparse.issparse(thing):
+        return repr((type(thing), thing.format, thing.nnz, _seen(thing.toarray())))
     if isinstance(thing, np.ndarray):
         return repr((thing.dtype.str, thing.shape, thing.tolist()))
     if isinstance(thing, (pd.Series, pl.Series)):

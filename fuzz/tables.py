@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from scipy import sparse
 
 Random = np.random.Generator
 
@@ -113,6 +114,8 @@ class Reader:
         return self._column(X, at)
 
     def _column(self, X: Any, at: int) -> Any:
+        if sparse.issparse(X):
+            return X.toarray()[:, at]
         if isinstance(X, np.ndarray):
             return X[:, at]
         if isinstance(X, pd.DataFrame):
@@ -126,12 +129,16 @@ class Reader:
 
 def n_rows(X: Any) -> int:
     """The number of rows of any table."""
+    if sparse.issparse(X):
+        return int(X.shape[0])
     return X.height if isinstance(X, pl.DataFrame) else len(X)
 
 
 def take(X: Any, rows: Sequence[int]) -> Any:
     """Some rows of any table, by their positions."""
     rows = [int(row) for row in rows]
+    if sparse.issparse(X):
+        return X.tocsr()[rows].asformat(X.format)
     return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
 
 
@@ -504,8 +511,8 @@ NUMPY = _numpy_families()
 
 def draw(random: Random, *, friendly: bool = False, numbers_only: bool = False) -> Tables:
     """A random training table and rows to explain. ``friendly``: of dtypes that scikit-learn itself takes."""
-    container = str(random.choice(["pandas", "numpy", "polars"], p=[0.55, 0.25, 0.2]))
-    container = "pandas" if friendly and container == "polars" else container
+    container = str(random.choice(["pandas", "numpy", "polars", "sparse"], p=[0.53, 0.23, 0.18, 0.06]))
+    container = "pandas" if friendly and container in ("polars", "sparse") else container
     n_columns = int(random.choice([1, 2, 3, 4, 5, 6, 8], p=[0.06, 0.12, 0.22, 0.22, 0.18, 0.12, 0.08]))
     families, array_dtype = _families(random, container, n_columns, friendly, numbers_only)
     names = _names(random, container, n_columns)
@@ -529,6 +536,9 @@ def draw(random: Random, *, friendly: bool = False, numbers_only: bool = False) 
 def _families(
     random: Random, container: str, n_columns: int, friendly: bool, numbers_only: bool
 ) -> tuple[list[Family], str]:
+    if container == "sparse":
+        dtype = str(random.choice(["float64", "float32", "int64", "int8", "bool"], p=[0.5, 0.2, 0.1, 0.1, 0.1]))
+        return [next(f for f in NUMPY[dtype] if not f.is_category)] * n_columns, dtype
     if container == "numpy":
         dtypes = [name for name in NUMPY if not (numbers_only and name in ("object", "str"))]
         dtypes = [name for name in dtypes if not friendly or any(family.is_friendly for family in NUMPY[name])]
@@ -548,7 +558,7 @@ def _families(
 
 def _names(random: Random, container: str, n_columns: int) -> list[Hashable]:
     plain: list[Hashable] = [f"f{at}" for at in range(n_columns)]
-    if container == "numpy":
+    if container in ("numpy", "sparse"):
         return [f"x{at}" for at in range(n_columns)]
     odd: list[list[Hashable]] = [
         plain,
@@ -565,7 +575,7 @@ def _names(random: Random, container: str, n_columns: int) -> list[Hashable]:
 
 
 def _column(random: Random, name: Hashable, family: Family, container: str, friendly: bool) -> Column:
-    known = {"pandas": PANDAS, "polars": POLARS, "numpy": {}}[container]
+    known = {"pandas": PANDAS, "polars": POLARS, "numpy": {}, "sparse": {}}[container]
     row_family = family
     if family.rows_as and random.random() < 0.12:
         row_family = known[family.rows_as[int(random.integers(len(family.rows_as)))]]
@@ -612,6 +622,10 @@ def _written(
 ) -> Any:
     families = [column.row_family if of_rows else column.family for column in columns]
     cells = [family.build(column) for family, column in zip(families, values, strict=True)]
+    if container == "sparse":
+        dense = np.column_stack(cells) if len(values[0]) else np.empty((0, len(columns)), dtype=dtype)
+        of = sparse.csr_matrix if len(columns) % 2 else sparse.csr_array  # the same for both tables
+        return of(dense).asformat(str(random.choice(["csr", "csc", "coo", "bsr"] if len(dense) else ["csr"])))
     if container == "numpy":
         if dtype == "object":
             table = np.empty((len(values[0]), len(columns)), dtype=object)

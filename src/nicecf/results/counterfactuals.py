@@ -160,7 +160,7 @@ class Counterfactuals:
         return self.batch.to_frame()
 
     def to_numpy(self) -> Table:
-        """The counterfactual rows as a dense array; for rows given as an array, of their dtype where that can hold them.
+        """The counterfactual rows as an array, never sparse; for rows given as one, of their dtype if that holds them.
 
         An array of integers or booleans holds no missing value: where a row has no counterfactual, it becomes one of
         objects.
