@@ -125,7 +125,7 @@ class Autoencoder:
             training = training[np.sort(sample)]
         if inputs.width > _MOST_INPUTS:
             raise OptionError(
-                f"an autoencoder, which optimize='plausibility' and 'balanced' need, would have {inputs.width:,} inputs "
+                f"the autoencoder that optimize='plausibility' and 'balanced' need would have {inputs.width:,} inputs "
                 f"here, and at most {_MOST_INPUTS:,} fit into memory: its weights grow with their square. Pass "
                 "plausibility=, a function of your own, optimize='sparsity' or 'proximity', or fewer features."
             )
