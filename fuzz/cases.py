@@ -207,6 +207,8 @@ def _table(random: Random, how: str, *, numbers_only: bool) -> Tables:
         table = tables.draw(random, friendly=how in ("pipeline", "onnx"), numbers_only=numbers_only)
         is_array = table.container == "numpy"
         is_float_array = is_array and table.train.dtype == np.float32
+        if table.container == "sparse" and how != "cells":
+            continue
         if (how == "cells" and n_rows(table.train)) or (how != "cells" and n_rows(table.train) >= 10):
             if how == "pipeline" and (is_array or not all(isinstance(name, str) for name in table.names)):
                 continue

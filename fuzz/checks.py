@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+from scipy import sparse
 
 from fuzz.models import Model
 from fuzz.options import Settings, weights_of
@@ -130,7 +131,10 @@ class Facts:
         """The distance that the options ask for."""
         options = self.settings.options
         weights = weights_of(options.get("feature_weights"), self.tables.names)
-        return Distance.of(self.train, self.tables.reader.is_category, options.get("scale", "range"), weights)
+        by_rank = self.settings.is_nice and options.get("ordinal", "rank") == "rank"
+        orders = {j: column.dtype_levels for j, column in enumerate(self.tables.columns) if column.dtype_levels}
+        scale, is_category = options.get("scale", "range"), self.tables.reader.is_category
+        return Distance.of(self.train, is_category, scale, weights, orders if by_rank else {})
 
     @property
     def may_be_donor(self) -> np.ndarray:
@@ -169,6 +173,8 @@ def every_row_has_its_place(facts: Facts, answer: Answer) -> list[str]:
             wrong.append(f"columns are {list(answer.whole.columns)}, not {list(rows.columns)}")
         if not answer.whole.index.equals(rows.index[answer.rows]):
             wrong.append("the index is not that of the rows")
+    elif sparse.issparse(rows) and (type(answer.whole), answer.whole.format) != (type(rows), rows.format):
+        wrong.append(f"{type(rows)} of format {rows.format} came back as {type(answer.whole)}, {answer.whole.format}")
     elif isinstance(rows, pl.DataFrame) and answer.whole.columns != rows.columns:
         wrong.append(f"columns are {answer.whole.columns}, not {rows.columns}")
     return wrong
@@ -393,8 +399,9 @@ def dtypes_are_the_rows_own(facts: Facts, answer: Answer) -> list[str]:
     after, before = facts.tables.reader.encode(answer.table), facts.rows[answer.found_rows]
     unlike = ~identical(after, before)
     rows = facts.tables.rows
-    if isinstance(rows, np.ndarray):
-        is_held = _array_holds(rows.dtype, answer.table, unlike)
+    if isinstance(rows, np.ndarray) or sparse.issparse(rows):
+        table = answer.table.toarray() if sparse.issparse(rows) else answer.table
+        is_held = _array_holds(rows.dtype, table, unlike)
         return [] if not is_held or answer.table.dtype == rows.dtype else [f"{rows.dtype} became {answer.table.dtype}"]
     wrong = []
     for j in range(len(facts.tables.columns)):
@@ -610,6 +617,8 @@ def _seen(thing: Any) -> str:
         return repr((list(thing.columns), list(thing.index), list(map(str, thing.dtypes)), cells))
     if isinstance(thing, pl.DataFrame):
         return repr((thing.columns, list(map(str, thing.dtypes)), thing.rows()))
+    if sparse.issparse(thing):
+        return repr((type(thing), thing.format, thing.nnz, _seen(thing.toarray())))
     if isinstance(thing, np.ndarray):
         return repr((thing.dtype.str, thing.shape, thing.tolist()))
     if isinstance(thing, (pd.Series, pl.Series)):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+from scipy import sparse
 
 from fuzz.checks import Facts
 from fuzz.tables import Random, n_rows
@@ -106,7 +107,7 @@ def _wrong_calls(facts: Facts, explainer: Any, X: Any, y: Any) -> dict[str, Call
     elif isinstance(rows, pl.DataFrame):
         calls["a column too few"] = lambda: explainer.explain(rows[:, 1:])
     else:
-        calls["a column too few"] = lambda: explainer.explain(rows[:, 1:])
+        calls["a column too few"] = lambda: explainer.explain((rows.tocsr() if sparse.issparse(rows) else rows)[:, 1:])
     calls |= _wrong_cells(facts, explainer)
     return calls
 

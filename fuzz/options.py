@@ -95,6 +95,10 @@ def draw(random: Random, tables: Tables, model: Model, *, baseline: str | None =
         _draw_baseline(random, tables, baseline, settings)
         return settings
     _draw_search(random, tables, settings, plain)
+    if any(column.dtype_levels for column in tables.columns):
+        if random.random() < 0.25:
+            options["ordinal"] = "overlap"
+        settings.names.append(f"ordinal: {options.get('ordinal', 'rank')}")
     if plain:
         return settings
     _draw_decision(random, model, settings)
@@ -317,7 +321,8 @@ def _direction(kind: str) -> Callable[..., None]:
     def add(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
         if column.is_category and (_has_alike(column.pool) or len(column.pool) < 2):
             return
-        order = [column.pool[at] for at in random.permutation(len(column.pool))] if column.is_category else None
+        values = column.dtype_levels or column.pool
+        order = [values[at] for at in random.permutation(len(values))] if column.is_category else None
         getattr(rules, kind)[j] = order
 
     return add

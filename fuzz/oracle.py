@@ -133,10 +133,19 @@ class Distance:
 
     scales: list[float | None]
     weights: list[float]
+    # Of each feature with an order the ranks of its codes; what is not in there is missing.
+    ranks: dict[int, dict[float, int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, train: np.ndarray, is_category: Iterable[bool], scale: str, weights: list[float]) -> Distance:
-        """None stands for a feature that is compared by equality alone."""
+    def of(
+        cls,
+        train: np.ndarray,
+        is_category: Iterable[bool],
+        scale: str,
+        weights: list[float],
+        orders: Mapping[int, Iterable[Any]],
+    ) -> Distance:
+        """None stands for a feature that is compared by equality alone; ``orders``: levels from low to high."""
         scales: list[float | None] = []
         for column, category in zip(train.T, is_category, strict=True):
             known = column[~np.isnan(column)]
@@ -144,7 +153,10 @@ class Distance:
                 scales.append(None)
             else:
                 scales.append(float(known.max() - known.min() if scale == "range" else np.std(known)))
-        return cls(scales, weights)
+        ranks = {j: {code_of(level): rank for rank, level in enumerate(levels)} for j, levels in orders.items()}
+        for j, of in ranks.items():
+            scales[j] = float(len(of) - 1) if len(of) > 1 else None
+        return cls(scales, weights, ranks)
 
     def between(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
         """The distance of each row from the other one; they broadcast."""
@@ -156,6 +168,9 @@ class Distance:
         parts = np.zeros(rows.shape)
         for j, (scale, weight) in enumerate(zip(self.scales, self.weights, strict=True)):
             a, b = rows[:, j], others[:, j]
+            if j in self.ranks:
+                a, b = ([self.ranks[j].get(code, np.nan) for code in codes] for codes in (a, b))
+                a, b = np.array(a, dtype=float), np.array(b, dtype=float)
             one_missing = np.isnan(a) != np.isnan(b)
             apart = (~same(a, b)).astype(float) if scale is None else np.nan_to_num(np.abs(a - b) / scale)
             parts[:, j] = weight * np.where(one_missing, 1.0, apart)

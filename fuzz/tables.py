@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from scipy import sparse
 
 Random = np.random.Generator
 
@@ -43,6 +44,8 @@ class Family:
     must_declare: bool = False
     # Other families that a row to explain may come in.
     rows_as: tuple[str, ...] = ()
+    # All values from low to high, if its dtype has an order.
+    levels: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,11 @@ class Column:
     share_missing: float
     # Whether any training cell holds a value: rules can name none where all are missing.
     has_values: bool = True
+
+    @property
+    def dtype_levels(self) -> tuple[Any, ...]:
+        """The levels of the training dtype from low to high; none if it has no order."""
+        return self.family.levels
 
     @property
     def is_category(self) -> bool:
@@ -106,6 +114,8 @@ class Reader:
         return self._column(X, at)
 
     def _column(self, X: Any, at: int) -> Any:
+        if sparse.issparse(X):
+            return X.toarray()[:, at]
         if isinstance(X, np.ndarray):
             return X[:, at]
         if isinstance(X, pd.DataFrame):
@@ -119,12 +129,16 @@ class Reader:
 
 def n_rows(X: Any) -> int:
     """The number of rows of any table."""
+    if sparse.issparse(X):
+        return int(X.shape[0])
     return X.height if isinstance(X, pl.DataFrame) else len(X)
 
 
 def take(X: Any, rows: Sequence[int]) -> Any:
     """Some rows of any table, by their positions."""
     rows = [int(row) for row in rows]
+    if sparse.issparse(X):
+        return X.tocsr()[rows].asformat(X.format)
     return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
 
 
@@ -246,6 +260,8 @@ def _decimals(random: Random) -> list[Any]:
 
 def _unseen_for(family: Family, pool: list[Any]) -> list[Any]:
     """Values that no training row holds, as far as the family can write any."""
+    if family.levels:
+        return []
     if not family.is_category:
         if all(isinstance(value, int) for value in pool):
             return [value for value in (max(pool) + 3, min(pool) - 2) if abs(value) <= 2**53 and _fits(family, value)]
@@ -299,10 +315,36 @@ def _pandas_objects(marker: Any) -> Callable[[list[Any]], pd.Series]:
     return build
 
 
-def _pandas_category(ordered: bool) -> Callable[[list[Any]], pd.Series]:
+def _pandas_category() -> Callable[[list[Any]], pd.Series]:
     def build(values: list[Any]) -> pd.Series:
         held = list(dict.fromkeys(value for value in values if value is not MISSING))
-        return pd.Series(pd.Categorical(_filled(values, None), held, ordered=ordered))
+        return pd.Series(pd.Categorical(_filled(values, None), held))
+
+    return build
+
+
+# An order that is not that of the alphabet; tables hold some of it.
+LADDER = ("c", "a", "", "1", "ä ö", "b", "a longer text")
+
+
+def _rungs(random: Random) -> list[Any]:
+    return random.choice(LADDER, int(random.integers(1, 6)), replace=False).tolist()
+
+
+def _pandas_ordered(*, fewer: bool) -> Callable[[list[Any]], pd.Series]:
+    """``fewer``: only the levels that cells hold, in their order."""
+
+    def build(values: list[Any]) -> pd.Series:
+        levels = [one for one in LADDER if one in values] if fewer else LADDER
+        return pd.Series(pd.Categorical(_filled(values, None), levels, ordered=True))
+
+    return build
+
+
+def _polars_ordered(*, fewer: bool) -> Callable[[list[Any]], pl.Series]:
+    def build(values: list[Any]) -> pl.Series:
+        levels = [one for one in LADDER if one in values] if fewer else LADDER
+        return pl.Series(_filled(values, None), dtype=pl.Enum(levels))
 
     return build
 
@@ -355,9 +397,18 @@ def _pandas_families() -> list[Family]:
         Family("string", True, _texts, _pandas_extension("string[python]"), True),
         Family("string[pyarrow]", True, _texts, _pandas_extension("string[pyarrow]"), True),
         Family("arrow string", True, _texts, _pandas_extension(pd.ArrowDtype(pa.string())), True),
-        Family("category", True, _texts, _pandas_category(False), True, is_friendly=True),
-        Family("category, ordered", True, _texts, _pandas_category(True), True),
-        Family("category of ints", True, _numbers_as_categories, _pandas_category(False), True),
+        Family("category", True, _texts, _pandas_category(), True, is_friendly=True),
+        Family(
+            "category, ordered",
+            True,
+            _rungs,
+            _pandas_ordered(fewer=False),
+            True,
+            rows_as=("category, ordered, fewer", "string", "category"),
+            levels=LADDER,
+        ),
+        Family("category, ordered, fewer", True, _rungs, _pandas_ordered(fewer=True), True, levels=LADDER),
+        Family("category of ints", True, _numbers_as_categories, _pandas_category(), True),
         Family("int64 as category", True, _numbers_as_categories, _pandas_numpy("int64"), must_declare=True),
         Family("object ints as category", True, _numbers_as_categories, _pandas_objects(None), True, must_declare=True),
         Family("object mixed", True, _mixed, _pandas_objects(None), True, must_declare=True),
@@ -376,11 +427,6 @@ def _polars(dtype: Any, marker: Any = None) -> Callable[[list[Any]], pl.Series]:
     return lambda values: pl.Series(_filled(values, marker), dtype=dtype)
 
 
-def _polars_enum(values: list[Any]) -> pl.Series:
-    held = list(dict.fromkeys(value for value in values if value is not MISSING))
-    return pl.Series(_filled(values, None), dtype=pl.Enum([*held, "never used"]))
-
-
 def _polars_families() -> list[Family]:
     families = []
     for name, (low, high) in _INTS.items():
@@ -396,7 +442,16 @@ def _polars_families() -> list[Family]:
         Family("pl.Float64, NaN", False, _real("float64"), _polars(pl.Float64, float("nan")), True),
         Family("pl.String", True, _texts, _polars(pl.String), True),
         Family("pl.Categorical", True, _texts, _polars(pl.Categorical), True),
-        Family("pl.Enum", True, _texts, _polars_enum, True),
+        Family(
+            "pl.Enum",
+            True,
+            _rungs,
+            _polars_ordered(fewer=False),
+            True,
+            rows_as=("pl.Enum, fewer", "pl.String"),
+            levels=LADDER,
+        ),
+        Family("pl.Enum, fewer", True, _rungs, _polars_ordered(fewer=True), True, levels=LADDER),
         Family("pl.Boolean", True, lambda random: [False, True], _polars(pl.Boolean), True),
     ]
     return families
@@ -456,8 +511,8 @@ NUMPY = _numpy_families()
 
 def draw(random: Random, *, friendly: bool = False, numbers_only: bool = False) -> Tables:
     """A random training table and rows to explain. ``friendly``: of dtypes that scikit-learn itself takes."""
-    container = str(random.choice(["pandas", "numpy", "polars"], p=[0.55, 0.25, 0.2]))
-    container = "pandas" if friendly and container == "polars" else container
+    container = str(random.choice(["pandas", "numpy", "polars", "sparse"], p=[0.53, 0.23, 0.18, 0.06]))
+    container = "pandas" if friendly and container in ("polars", "sparse") else container
     n_columns = int(random.choice([1, 2, 3, 4, 5, 6, 8], p=[0.06, 0.12, 0.22, 0.22, 0.18, 0.12, 0.08]))
     families, array_dtype = _families(random, container, n_columns, friendly, numbers_only)
     names = _names(random, container, n_columns)
@@ -481,6 +536,9 @@ def draw(random: Random, *, friendly: bool = False, numbers_only: bool = False) 
 def _families(
     random: Random, container: str, n_columns: int, friendly: bool, numbers_only: bool
 ) -> tuple[list[Family], str]:
+    if container == "sparse":
+        dtype = str(random.choice(["float64", "float32", "int64", "int8", "bool"], p=[0.5, 0.2, 0.1, 0.1, 0.1]))
+        return [next(f for f in NUMPY[dtype] if not f.is_category)] * n_columns, dtype
     if container == "numpy":
         dtypes = [name for name in NUMPY if not (numbers_only and name in ("object", "str"))]
         dtypes = [name for name in dtypes if not friendly or any(family.is_friendly for family in NUMPY[name])]
@@ -490,6 +548,7 @@ def _families(
         return [choices[int(random.integers(len(choices)))] for _ in range(n_columns)], dtype
     known = PANDAS if container == "pandas" else POLARS
     choices = [f for f in known.values() if (f.is_friendly or not friendly) and not (numbers_only and f.is_category)]
+    choices = [f for f in choices if "fewer" not in f.name]  # for rows to explain
     weights = np.array([3.0 if f.is_category else 1.0 for f in choices])
     if random.random() < 0.3 and not numbers_only:
         weights = np.ones(len(choices))
@@ -499,7 +558,7 @@ def _families(
 
 def _names(random: Random, container: str, n_columns: int) -> list[Hashable]:
     plain: list[Hashable] = [f"f{at}" for at in range(n_columns)]
-    if container == "numpy":
+    if container in ("numpy", "sparse"):
         return [f"x{at}" for at in range(n_columns)]
     odd: list[list[Hashable]] = [
         plain,
@@ -516,7 +575,7 @@ def _names(random: Random, container: str, n_columns: int) -> list[Hashable]:
 
 
 def _column(random: Random, name: Hashable, family: Family, container: str, friendly: bool) -> Column:
-    known = {"pandas": PANDAS, "polars": POLARS, "numpy": {}}[container]
+    known = {"pandas": PANDAS, "polars": POLARS, "numpy": {}, "sparse": {}}[container]
     row_family = family
     if family.rows_as and random.random() < 0.12:
         row_family = known[family.rows_as[int(random.integers(len(family.rows_as)))]]
@@ -563,6 +622,10 @@ def _written(
 ) -> Any:
     families = [column.row_family if of_rows else column.family for column in columns]
     cells = [family.build(column) for family, column in zip(families, values, strict=True)]
+    if container == "sparse":
+        dense = np.column_stack(cells) if len(values[0]) else np.empty((0, len(columns)), dtype=dtype)
+        of = sparse.csr_matrix if len(columns) % 2 else sparse.csr_array  # the same for both tables
+        return of(dense).asformat(str(random.choice(["csr", "csc", "coo", "bsr"] if len(dense) else ["csr"])))
     if container == "numpy":
         if dtype == "object":
             table = np.empty((len(values[0]), len(columns)), dtype=object)

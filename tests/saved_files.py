@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from scipy import sparse
 
 from nicecf import NICE, Constraints
 from nicecf.explain.saving import archive
@@ -63,6 +64,9 @@ def assert_same_parts(one, other, where="fitted"):
     elif isinstance(one, (pl.Series, pl.DataFrame)):
         assert one.equals(other), where
         assert getattr(one, "dtype", None) == getattr(other, "dtype", None), where
+    elif sparse.issparse(one):
+        assert (type(one), one.dtype, one.shape) == (type(other), other.dtype, other.shape), where
+        assert one.toarray().tolist() == other.toarray().tolist(), where
     elif isinstance(one, (Constraints, pd.api.extensions.ExtensionArray)):
         assert repr(one) == repr(other), where
     elif inspect.isfunction(one) and one.__module__.startswith("nicecf"):

@@ -24,6 +24,8 @@ METHODS = {
     "nice-robust": functools.partial(NICE, robust_to=[testing.Scorecard()]),
     "nice-derived": functools.partial(NICE, constraints=POSSIBLE),
     "nice-greedy-derived": functools.partial(NICE, search="greedy", constraints=POSSIBLE),
+    "nice-ordinal": functools.partial(NICE),
+    "nice-greedy-ordinal": functools.partial(NICE, optimize="proximity", search="greedy"),
     "nice-predict-weights": functools.partial(NICE, decision="predict", feature_weights={"age": 3}),
 }
 # Every baseline is in the contract: as it is, or with options that take less time. DiCE has tests of its own.
@@ -55,7 +57,15 @@ def with_points():
     return X.assign(points=(X["age"] / 20 + X["income"]).round(2)), y
 
 
+def with_order():
+    """With an ordered category that has missing cells and a level that no row holds."""
+    X, y = testing.applicants()
+    return X.assign(home=X["home"].cat.set_categories(["rent", "never", "own"], ordered=True)), y
+
+
 def data_of(method):
+    if method.endswith("ordinal"):
+        return with_order
     if method.endswith("derived"):
         return with_points
     return testing.applicants_in_numbers if method in NUMBERS_ONLY else testing.applicants
@@ -98,7 +108,7 @@ def test_contract(method, check):
 
 @pytest.mark.parametrize("check", testing.rule_checks, ids=lambda check: check.__name__)
 @pytest.mark.parametrize(
-    "method", [name for name in METHODS if name.startswith("nice") and not name.endswith("derived")]
+    "method", [name for name in METHODS if name.startswith("nice") and not name.endswith(("derived", "ordinal"))]
 )
 def test_contract_of_rules(method, check):
     check(maker(method, check))

@@ -95,8 +95,8 @@ def test_options_that_need_the_table(options, said):
         (X.to_dict(), r"got builtins.dict. Pass pd.DataFrame\(X\)"),
         ([[1, 2]], "got builtins.list. Pass np.asarray"),
         (pl.from_pandas(X).lazy(), r"Call .collect\(\) first"),
-        (csr_matrix(np.eye(2)), r"Pass X.toarray\(\)"),
-        (None, "X must be a pandas DataFrame, a polars DataFrame or a two-dimensional numpy array, got builtins.NoneType"),
+        (csr_matrix(np.eye(2)), "fit got a pandas DataFrame, but this is a scipy sparse matrix"),
+        (None, "X must be a pandas DataFrame, a polars DataFrame, a two-dimensional numpy array or a scipy sparse matrix, got builtins.NoneType"),
     ],
 )  # fmt: skip
 def test_tables_that_do_not_fit(nice, table, said):

@@ -35,6 +35,7 @@ from nicecf.search.objectives import Goal, Reward
 from nicecf.support.options import check_count, check_flag, check_seconds, check_seed, choose
 from nicecf.support.progress import Choice, check_choice
 from nicecf.support.types import Floats, Table
+from nicecf.tables.ordered import Ordinal
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import TableStatistics
 
@@ -76,6 +77,10 @@ class NICE(Explainer):
     scale
         The divisor for differences of numbers: the ``"range"`` of the training column (the paper's formula) or its
         ``"std"``.
+    ordinal
+        How far apart two values of an ordered category are (an ordered dtype of pandas, an Enum of polars). ``"rank"``:
+        as many steps as lie between them, over those from the lowest level of the dtype to the highest.
+        ``"overlap"``: 1, as for other categories and in the paper.
     justified
         Whether a donor's label must agree with the model's decision on it.
     classes
@@ -141,6 +146,7 @@ class NICE(Explainer):
         mix_donors: bool = True,
         distance: Literal["heom"] = "heom",
         scale: Scale = "range",
+        ordinal: Ordinal = "rank",
         justified: bool = True,
         classes: Iterable[Any] | None = None,
         plausibility: Callable[[Any], Any] | None = None,
@@ -162,6 +168,7 @@ class NICE(Explainer):
         self.mix_donors = mix_donors
         self.distance = distance
         self.scale = scale
+        self.ordinal = ordinal
         self.justified = justified
         self.classes = classes
         self.plausibility = plausibility
@@ -189,6 +196,7 @@ class NICE(Explainer):
             X,
             y,
             categorical_features=self.categorical_features,
+            ordinal=self.ordinal,
             needs_labels=self.justified,
             constraints=self.constraints,
         )
@@ -360,7 +368,7 @@ class NICE(Explainer):
             self.accelerate, self.model, training.schema, canaries, sample, cost, may_be_read=self._may_be_read
         )
         weights = schema.reduced_weights(weights_of(self.feature_weights, schema.full))
-        distance = Heom.of(values, schema.is_categorical, self.scale, weights)
+        distance = Heom.of_table(values, schema, self.scale, weights)
         is_guarded = schema is not training.schema
         statistics = training.statistics
         if is_guarded:
@@ -403,7 +411,7 @@ class NICE(Explainer):
         if not self._search_options.needs_plausibility:
             return None
         seed = 0 if self.random_state is None else self.random_state
-        return Plausibility(Autoencoder.train(values, schema.is_categorical, seed=seed), is_own=True)
+        return Plausibility(Autoencoder.train(values, schema.by_equality, seed=seed), is_own=True)
 
     @property
     def search_(self) -> str:
@@ -435,6 +443,7 @@ class NICE(Explainer):
         self._search_options.check()
         choose("distance", self.distance, ("heom",))
         choose("scale", self.scale, ("range", "std"))
+        choose("ordinal", self.ordinal, ("rank", "overlap"))
         for name in ("justified", "share_donor", "mix_donors"):
             check_flag(name, getattr(self, name))
         check_count("min_count", self.min_count)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from nicecf import NICE
+from nicecf import NICE, OptionError
 from nicecf.search.autoencoder import Autoencoder, Inputs, layers
 from nicecf.testing import Scorecard, applicants
 
@@ -149,3 +149,12 @@ def test_errors_do_not_depend_on_the_rows_beside(width):
     assert error(training[:0]).shape == (0,)
     for some in (slice(0, 1), slice(5, 38), slice(199, 3, -7)):
         assert error(training[some]).tolist() == error(training)[some].tolist()
+
+
+def test_a_table_too_wide_for_an_autoencoder_is_refused(monkeypatch):
+    monkeypatch.setattr("nicecf.search.autoencoder._MOST_INPUTS", 3)
+    X = np.arange(20.0).reshape(5, 4)
+    with pytest.raises(
+        OptionError, match="would have 4 inputs here, and at most 3 fit into memory.* plausibility=, a fun"
+    ):
+        Autoencoder.train(X, np.zeros(4, dtype=bool), seed=0)

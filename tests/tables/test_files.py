@@ -325,8 +325,8 @@ def test_booleans_are_written_in_several_ways(tmp_path, training, word, value):
 
 
 def test_a_category_that_training_never_saw_is_kept(tmp_path, training):
-    rows = rows_like(training, stored(tmp_path, changed(training, zip="00007", region="West")))
-    assert (rows["zip"][0], rows["region"][0]) == ("00007", "West")
+    rows = rows_like(training, stored(tmp_path, changed(training, zip="00007", gap="y")))
+    assert (rows["zip"][0], rows["gap"][0]) == ("00007", "y")
     Schema.of(training, ["zip", "is_customer", "region", "word", "gap", "grade"])[0].encode(rows)
 
 
@@ -343,6 +343,10 @@ UNFIT = {
     "late": ("1e999", "column 'late' holds an infinite value"),
     "is_customer": ("perhaps", "column 'is_customer' holds 'perhaps', but is true or false"),
     "grade": ("best", "column 'grade' holds 'best', which is not a number"),
+    "region": (
+        "West",
+        "column 'region' holds 'West', which is not one of its levels, from low to high 'North', 'South'",
+    ),
 }
 
 

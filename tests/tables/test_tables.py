@@ -226,7 +226,7 @@ def test_polars_equals_pandas():
 def test_polars_unseen_enum_and_not_found_rows():
     row = POLARS[:1].with_columns(pl.Series("e", ["mid"], dtype=pl.Enum(["mid"])))
     model = lambda X: np.column_stack([1 - X["flag"].to_numpy(), X["flag"].to_numpy()])
-    cfs = NICE(model, optimize="none").fit(POLARS, [0, 0, 1, 1]).explain(row)
+    cfs = NICE(model, optimize="none", ordinal="overlap").fit(POLARS, [0, 0, 1, 1]).explain(row)
     assert cfs.to_frame()["e"].to_list() == [POLARS["e"][int(cfs.donors[0])]]
     nothing = NICE(lambda X: np.tile([1.0, 0.0], (X.height, 1))).fit(POLARS, [0, 0, 1, 1]).explain(POLARS)
     assert nothing.to_frame().null_count().row(0) == (4,) * 7

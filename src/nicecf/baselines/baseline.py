@@ -161,6 +161,7 @@ class Baseline(Explainer, ABC):
             X,
             y,
             categorical_features=self.categorical_features,
+            ordinal="overlap",
             needs_labels=False,
             constraints=self.constraints,
             is_baseline=True,

@@ -53,6 +53,12 @@ def add(commands: Any) -> None:
     )
     how.add_argument("--neighbors", type=int, metavar="N", help="donors that the thorough search considers")
     how.add_argument("--one-donor", action="store_true", help="thorough search: all new values from one training row")
+    how.add_argument(
+        "--ordinal",
+        metavar="HOW",
+        default="rank",
+        help="ordered categories: rank (the default) or overlap (the paper's)",
+    )
     how.add_argument("--no-justified", action="store_true", help="the labels of donors need not agree with the model")
     how.add_argument("--min-count", type=int, default=1, metavar="K", help="only use values that K training rows share")
     how.add_argument("--no-share-donor", action="store_true", help="never return a training row")
@@ -86,6 +92,7 @@ def _run(options: argparse.Namespace) -> int:
         search=options.search,
         neighbors=options.neighbors,
         mix_donors=not options.one_donor,
+        ordinal=options.ordinal,
         justified=not options.no_justified,
         classes=labels if options.classes else None,
         categorical_features="auto" if options.categorical is None else options.categorical,

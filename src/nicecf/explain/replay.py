@@ -57,7 +57,7 @@ _COMPARED = (
     *("call", "seed"),
 )
 # What options mean that a record of before they existed does not name, where that is not their default.
-_MEANT_BEFORE = {"mix_donors": False}
+_MEANT_BEFORE = {"mix_donors": False, "ordinal": "overlap"}
 _ABSENT = object()
 
 

@@ -25,6 +25,7 @@ from nicecf.rules.uncovered import warn_of_uncovered
 from nicecf.search.distance import Heom
 from nicecf.support.digests import fingerprint
 from nicecf.support.types import Floats, Ints, Objects, Table
+from nicecf.tables.ordered import Ordinal
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import TableStatistics
 
@@ -96,6 +97,7 @@ def learn(
     y: Any,
     *,
     categorical_features: Any,
+    ordinal: Ordinal,
     needs_labels: bool,
     constraints: Constraints | None = None,
     is_baseline: bool = False,
@@ -110,7 +112,7 @@ def learn(
             f"the baselines are for models with classes, and this {type(options.model).__name__} returns scores. "
             "nicecf.NICE explains it: NICE(model).fit(X, y).explain(X, target_score=(low, high))."
         )
-    table, whole = Schema.of(X, categorical_features)
+    table, whole = Schema.of(X, categorical_features, ordinal)
     if is_baseline:
         table = replace(table, columns=tuple(replace(column, is_free_text=False) for column in table.columns))
     schema, values = moving(table, whole, constraints)
@@ -142,7 +144,7 @@ def learn(
         labels=codes,
         label_scores=label_scores,
         statistics=TableStatistics.of(whole, table),
-        by_range=Heom.of(values, schema.is_categorical, "range"),
+        by_range=Heom.of_table(values, schema, "range"),
         fingerprints=_fingerprints(
             table, panel, whole, outputs[sample], codes if label_scores is None else label_scores
         ),
@@ -190,7 +192,9 @@ def _fingerprints(
     kinds = [(column.name, column.is_categorical, [*map(plain, column.levels)]) for column in schema.columns]
     said = panel.probabilities(outputs)
     # By columns: they need no copy of the table. There are many NaNs, and two zeros.
-    columns = (np.where(np.isnan(column), np.nan, column + 0.0) for column in values.T)
+    # A missing category is one, whether it is read by its rank or not.
+    missing = (-1.0 if column.is_categorical else np.nan for column in schema.columns)
+    columns = (np.where(np.isnan(cells), empty, cells + 0.0) for cells, empty in zip(values.T, missing, strict=True))
     return {
         "model": fingerprint(list(panel.classes), np.round(said, 6) + 0.0),
         "training": fingerprint(kinds, *columns, labels),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import (
@@ -26,6 +27,7 @@ from sklearn.utils import _safe_indexing
 from nicecf.models.trees.ensemble import Categories, NamedCategories, NotSupported, TreeEnsemble
 from nicecf.support.types import Bools, Floats, Ints, Table
 from nicecf.tables.column import Column
+from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
 
 _BY_COLUMN = (
@@ -51,7 +53,9 @@ class Direct:
         named = _categories(ensemble, schema)
         self._categories = named
         plain = [j for j in range(len(schema.columns)) if named[j] is None and ensemble.is_used[j]]
-        is_exact = all(_holds_numbers(schema, j) for j in plain)
+        # What a sparse matrix leaves out is zero to some models and missing to others.
+        is_told = not (ensemble.absent_is_missing and sparse.issparse(schema.empty))
+        is_exact = is_told and all(_holds_numbers(schema, j) for j in plain)
         if not is_exact and any(named):
             raise NotSupported("it has categories of its own, and other columns that are not numbers")
         self._whole = None if is_exact else Whole(None, ensemble)
@@ -75,7 +79,7 @@ class Direct:
             column, codes = self._known[j]
             if schema.columns[j] is not column:  # categories that fit never saw
                 codes = _codes(schema.columns[j], self._categories[j])
-            table[:, j] = codes[rows[:, j].astype(np.intp)]
+            table[:, j] = codes[codes_of(rows[:, j])]
         for j in self._numbers_as_categories:
             is_whole = schema.container.number_dtype(schema.columns[j].prototype).kind in "iu"
             table[:, j] = _codes_of_numbers(rows[:, j], self._categories[j], is_whole=is_whole)
@@ -175,7 +179,7 @@ class _Part:
         for j, categories, (column, places) in zip(self.columns, self.step.categories_, self.known, strict=True):
             if schema.columns[j] is not column:  # categories that fit never saw
                 places = _places(schema.columns[j], categories)
-            place = places[rows[:, j].astype(np.intp)]
+            place = places[codes_of(rows[:, j])]
             is_known = place >= 0
             if self.step.handle_unknown == "error" and not is_known.all():
                 raise NotSupported("an encoder refuses a category")

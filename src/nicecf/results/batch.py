@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from nicecf.models.scores import ScoreTarget
 from nicecf.results.long_tables import Front, Steps
@@ -125,16 +126,18 @@ class Batch:
         return self.filled if self.found.all() else self.schema.container.blank(self.filled, ~self.found)
 
     def to_frame(self) -> Table:
-        """A copy of the counterfactuals as a frame; an array gets columns x0, x1, ..."""
+        """A copy of the counterfactuals as a frame; an array gets columns x0, x1, ..., a sparse matrix stays one."""
         table, filled = self.counterfactuals, self.filled
         if isinstance(filled, np.ndarray):
             frame = pd.DataFrame(filled.copy(), columns=pd.Index(self.schema.names))
             return frame if self.found.all() else PandasFrames().blank(frame, ~self.found)
-        return table.copy() if isinstance(table, pd.DataFrame) else table.clone()
+        return table.copy() if isinstance(table, pd.DataFrame) or sparse.issparse(table) else table.clone()
 
     def to_numpy(self) -> Objects | Floats:
         """A copy of the counterfactuals as an array."""
         table = self.counterfactuals
+        if sparse.issparse(table):
+            return np.asarray(table.toarray())
         return table.copy() if isinstance(table, np.ndarray) else table.to_numpy()
 
     @cached_property
@@ -203,12 +206,13 @@ class Batch:
         container = self.schema.container
         steps, row = self.steps, self.steps.row()
         before, after = np.empty(len(row), dtype=object), np.empty(len(row), dtype=object)
+        table, filled = (container.by_columns(one) for one in (self.table, self.filled))
         for j, position in enumerate(self.schema.positions(self.table)):
             here = np.flatnonzero(steps.feature == j)
             if not len(here):
                 continue
-            before[here] = container.objects(container.column(self.table, position), row[here])
-            after[here] = container.objects(container.column(self.filled, position), row[here])
+            before[here] = container.objects(container.column(table, position), row[here])
+            after[here] = container.objects(container.column(filled, position), row[here])
         names = np.empty(len(self.schema.names), dtype=object)
         names[:] = self.schema.names
         which = {"counterfactual": self.numbers[row]} if self.has_several else {}

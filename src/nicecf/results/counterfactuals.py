@@ -155,12 +155,12 @@ class Counterfactuals:
         A dtype or a set of categories is widened only where it cannot hold a new value. Where a row has no
         counterfactual, integers and booleans of pandas become its nullable ones (Int64, boolean), so that all other
         rows keep their values as they are; ``cfs[cfs.found].to_frame()`` has the dtypes themselves. Arrays get columns
-        x0, x1, ...
+        x0, x1, ...; sparse matrices stay sparse matrices, in the format of the rows.
         """
         return self.batch.to_frame()
 
     def to_numpy(self) -> Table:
-        """The counterfactual rows as an array; for rows given as an array, of their dtype where that can hold them.
+        """The counterfactual rows as an array, never sparse; for rows given as one, of their dtype if that holds them.
 
         An array of integers or booleans holds no missing value: where a row has no counterfactual, it becomes one of
         objects.

@@ -107,7 +107,7 @@ def sparsity(X: Table, counterfactuals: Table, *, found: npt.ArrayLike | None = 
     [2.0, 0.0]
     """
     _check_rows(X, counterfactuals)
-    schema, rows = Schema.of(X)
+    schema, rows = Schema.of(X, ordinal="overlap")  # whatever the levels are, equal is equal
     values, _ = schema.encode(counterfactuals)
     return np.where(_is_there(counterfactuals, found), differs(rows, values).sum(axis=1), np.nan)
 
@@ -123,7 +123,8 @@ def proximity(
 ) -> Floats:
     """The distance of each row and its counterfactual.
 
-    The parts of the features are those of HEOM (|a - b| / ``scale``; 0 or 1 for categories). ``norm="l1"`` is their
+    The parts of the features are those of HEOM (|a - b| / ``scale``; 0 or 1 for categories, for ordered
+    ones as ``reference`` has it). ``norm="l1"`` is their
     sum, ``"l2"`` the root of the sum of their squares.
 
     >>> reference = Reference.of(np.array([[0.0, 0.0], [10.0, 4.0]]))
@@ -337,7 +338,7 @@ def _is_there(counterfactuals: Table, found: npt.ArrayLike | None) -> Bools:
         if mask.shape != (n_rows,) or mask.dtype != np.bool_:
             raise OptionError(f"found must be a mask of the {n_rows:,} counterfactuals: one boolean for each.")
         return mask
-    is_there = np.zeros(n_rows, dtype=bool)
+    is_there, counterfactuals = np.zeros(n_rows, dtype=bool), container.by_columns(counterfactuals)
     for position, _ in enumerate(names):
         cells = container.objects(container.column(counterfactuals, position), np.arange(n_rows))
         is_there |= np.array([not _is_missing(cell) for cell in cells], dtype=bool)

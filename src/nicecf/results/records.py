@@ -121,9 +121,9 @@ def feature_keys(names: Sequence[Hashable]) -> list[str]:
 def _cells(batch: Batch, table: Table, keys: list[str]) -> dict[str, list[Json]]:
     """All cells of a table by the features, in the order of ``fit``."""
     container, everyone = batch.schema.container, np.arange(len(batch))
-    cells = {}
+    cells, by_columns = {}, container.by_columns(table)
     for key, position in zip(keys, batch.schema.positions(table), strict=True):
-        objects = container.objects(container.column(table, position), everyone)
+        objects = container.objects(container.column(by_columns, position), everyone)
         cells[key] = [_as_json(value, f"feature {key!r}") for value in objects]
     return cells
 

@@ -12,8 +12,9 @@ from nicecf.exceptions import OptionError, SchemaError, plain
 from nicecf.search.autoencoder import Autoencoder
 from nicecf.search.distance import Heom, Scale
 from nicecf.search.neighbors import DonorIndex
-from nicecf.support.options import check_seed
+from nicecf.support.options import check_seed, choose
 from nicecf.support.types import Floats, Label, Objects, Table
+from nicecf.tables.ordered import Ordinal
 from nicecf.tables.schema import Schema
 
 
@@ -36,14 +37,17 @@ class Reference:
         y: Iterable[Label] | None = None,
         *,
         categorical_features: object = "auto",
+        ordinal: Ordinal = "rank",
         random_state: int | None = None,
     ) -> Reference:
         """Read the training table; ``y``, the labels, is needed by IM1 and IM2 alone.
 
-        ``categorical_features`` as in :class:`nicecf.NICE`; ``random_state`` is the seed of the autoencoders.
+        ``categorical_features`` and ``ordinal`` as in :class:`nicecf.NICE`; ``random_state`` is the seed of the
+        autoencoders.
         """
         check_seed(random_state)
-        schema, training = Schema.of(X, categorical_features)
+        choose("ordinal", ordinal, ("rank", "overlap"))
+        schema, training = Schema.of(X, categorical_features, ordinal)
         if y is None:
             return cls(schema, training, None, random_state or 0)
         labels = plain_labels(y)
@@ -61,25 +65,25 @@ class Reference:
 
     @cached_property
     def _by_range(self) -> Heom:
-        return Heom.of(self.training, self.schema.is_categorical, "range")
+        return Heom.of_table(self.training, self.schema, "range")
 
     @cached_property
     def _by_deviation(self) -> Heom:
-        return Heom.of(self.training, self.schema.is_categorical, "std")
+        return Heom.of_table(self.training, self.schema, "std")
 
     @cached_property
     def autoencoder(self) -> Autoencoder:
         """Trained on all rows: that of NICE's own plausibility."""
-        return Autoencoder.train(self.training, self.schema.is_categorical, seed=self.seed)
+        return Autoencoder.train(self.training, self.schema.by_equality, seed=self.seed)
 
     @cached_property
     def autoencoders(self) -> dict[Label, Autoencoder]:
         """One for each label, trained on its rows alone; all have the inputs of the one for all rows."""
         if self.labels is None:
             raise OptionError("IM1 and IM2 need an autoencoder for each class: pass the labels, Reference.of(X, y).")
-        inputs, is_categorical = self.autoencoder.inputs, self.schema.is_categorical
+        inputs, by_equality = self.autoencoder.inputs, self.schema.by_equality
         return {
-            label: Autoencoder.train(self.training[self.labels == label], is_categorical, seed=self.seed, inputs=inputs)
+            label: Autoencoder.train(self.training[self.labels == label], by_equality, seed=self.seed, inputs=inputs)
             for label in dict.fromkeys(self.labels)
         }
 

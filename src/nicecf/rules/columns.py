@@ -14,7 +14,8 @@ from nicecf.rules.parameters import Feature
 from nicecf.support.types import Floats
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.column import Column
-from nicecf.tables.schema import MISSING_CATEGORY, Schema
+from nicecf.tables.ordered import codes_of
+from nicecf.tables.schema import Schema
 
 # The code of a value that no cell has.
 NOTHING = -2.0
@@ -41,7 +42,7 @@ class RuledRows:
         return self.schema.position(feature, option)
 
     def check_numeric(self, feature: Feature, option: str) -> None:
-        """OptionError for a categorical feature."""
+        """OptionError for a categorical feature, ordered or not."""
         if self.schema.columns[self.position(feature, option)].is_categorical:
             raise OptionError(f"{option} names {feature!r}, which is categorical; use allowed for its values.")
 
@@ -74,7 +75,7 @@ class RuledRows:
 
 def missing(schema: Schema, j: int) -> float:
     """What stands for a missing value of a column."""
-    return MISSING_CATEGORY if schema.columns[j].is_categorical else float("nan")
+    return schema.columns[j].missing_code
 
 
 def cell_of(schema: Schema, j: int, value: float) -> Any:
@@ -90,7 +91,7 @@ def labels_of(schema: Schema, j: int, values: Floats) -> npt.NDArray[Any]:
         return values
     labels = np.empty(len(column.levels) + 1, dtype=object)
     labels[:-1] = [plain(level) for level in column.levels]
-    return labels[values.astype(np.intp)]  # the last, None, is that of -1
+    return labels[codes_of(values)]  # the last, None, is that of -1
 
 
 def encoded(value: Any, schema: Schema, j: int, option: str) -> float | None:

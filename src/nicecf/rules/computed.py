@@ -19,6 +19,7 @@ from nicecf.rules.expressions.nodes import Rounded
 from nicecf.rules.expressions.predicates import numbers_of
 from nicecf.support.types import Bools, Floats, Objects
 from nicecf.tables.cells import nearest_held
+from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
 
 # How far a value may be from the one computed, as a share of it: another order of the same sums.
@@ -86,7 +87,7 @@ class ByExpression:
 
     def _has_missing(self, rows: Floats, schema: Schema) -> Bools:
         is_missing = np.isnan(rows[:, self.inputs]) | (
-            schema.is_categorical[list(self.inputs)] & (rows[:, self.inputs] < 0)
+            schema.by_equality[list(self.inputs)] & (rows[:, self.inputs] < 0)
         )
         return np.asarray(is_missing.any(axis=1))
 
@@ -151,7 +152,7 @@ class ByFunction:
         if column.is_categorical:
             codes = [column.code(plain(cell)) for cell in cells]
             is_known = np.array([code is not None for code in codes]) | (pd.isna(cells) & self.may_be_missing)
-            return np.array([-1.0 if code is None else float(code) for code in codes]), is_known
+            return np.array([column.missing_code if code is None else float(code) for code in codes]), is_known
         try:
             return np.where(pd.isna(cells), np.nan, cells).astype(np.float64), np.ones(len(rows), dtype=bool)
         except (TypeError, ValueError) as error:
@@ -222,7 +223,7 @@ def _numbers(name: str, schema: Schema, j: int, values: Floats) -> Floats:
     if not schema.columns[j].is_categorical:
         return values
     every = labels_of(schema, j, np.arange(-1.0, len(schema.columns[j].levels)))
-    return numbers_of(name, every)[values.astype(np.intp) + 1]
+    return numbers_of(name, every)[codes_of(values) + 1]
 
 
 def _held(exact: Floats, may_be_missing: Bools, position: int, fallback: float, schema: Schema) -> tuple[Floats, Bools]:

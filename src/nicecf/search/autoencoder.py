@@ -24,11 +24,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 from threadpoolctl import threadpool_limits
 
-from nicecf.exceptions import ModelError
+from nicecf.exceptions import ModelError, OptionError
 from nicecf.models.scorer import RememberedRows
 from nicecf.support.types import Bools, Floats
 from nicecf.tables.schema import Schema
 
+# Of so many, the weights and what training needs besides take some gigabytes.
+_MOST_INPUTS = 10_000
 # Training looks at no more rows than this: the error hardly changes past it, the time does.
 _MOST_ROWS = 50_000
 # A column gets no more inputs than this: post codes would make a network that never finishes.
@@ -79,6 +81,13 @@ class Inputs:
                 low[j], high[j] = present[0] - 1.0, present[0] + 1.0
         return cls(is_categorical, tuple(levels), low, high, has_missing)
 
+    @property
+    def width(self) -> int:
+        """How many inputs there are."""
+        return sum(len(one) if of else 1 for one, of in zip(self.levels, self.is_categorical, strict=True)) + int(
+            self.has_missing.sum()
+        )
+
     def __call__(self, rows: Floats) -> Floats:
         """The inputs, one line per row."""
         blocks = []
@@ -114,6 +123,12 @@ class Autoencoder:
         if len(training) > _MOST_ROWS:
             sample = np.random.default_rng(seed).choice(len(training), size=_MOST_ROWS, replace=False)
             training = training[np.sort(sample)]
+        if inputs.width > _MOST_INPUTS:
+            raise OptionError(
+                f"the autoencoder that optimize='plausibility' and 'balanced' need would have {inputs.width:,} inputs "
+                f"here, and at most {_MOST_INPUTS:,} fit into memory: its weights grow with their square. Pass "
+                "plausibility=, a function of your own, optimize='sparsity' or 'proximity', or fewer features."
+            )
         table = inputs(training)
         # One thread: the matrices of a mini-batch are so small that waiting for a second one costs more than it
         # saves, and many times the whole training where another process keeps a core busy.

@@ -2,14 +2,15 @@
 
 The distance of two rows is the sum over the features of: for numbers |a - b| / scale, for categories 0 if equal
 and 1 if not. A number column that never varies in training counts like a category. Missing against missing is 0,
-missing against a value is 1. Nothing is clipped: a row outside the training range may add more than 1. A weight, what
+missing against a value is 1. Ordered categories are numbers, their ranks, over the steps from the lowest level of the
+dtype to the highest. Nothing is clipped: a row outside the training range may add more than 1. A weight, what
 it costs to change a feature, multiplies its part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -44,6 +45,16 @@ class Heom:
             if len(present) and (spread := np.ptp(present)) > 0:
                 scales[j] = spread if scale == "range" else np.std(present)
         return cls(scales, weights)
+
+    @classmethod
+    def of_table(cls, training: Floats, schema: Schema, scale: Scale, weights: Floats | None = None) -> Heom:
+        """The same by the columns of a schema.
+
+        Ordered categories have a scale of their own, whatever training rows hold: the steps between their first level
+        and their last.
+        """
+        learned = cls.of(training, schema.by_equality, scale, weights)
+        return replace(learned, scales=np.where(schema.is_ordinal, schema.n_steps, learned.scales))
 
     def feature(self, j: int, a: Floats, b: Floats) -> Floats:
         """The part of feature ``j`` in the distance of values ``a`` and ``b`` (broadcast against each other)."""

@@ -16,6 +16,8 @@ _OFFSETS = np.unique(np.round(1.5 ** np.arange(45)).astype(np.intp)) - 1
 _ALL_CELLS = 12
 # Single changes that are asked about for one row; wide tables get fewer values of each feature.
 _SINGLE_CHANGES = 4096
+# What is tried for one row at once is a whole row for each try: in cells, so that very wide tables get fewer tries.
+CELLS_TRIED = 2**25
 # Gaps between the values that were tried that are looked into, and where.
 _PEAKS, _SHARES = 16, np.array([0.25, 0.5, 0.75])
 # Steps of the paths from the row by the best single changes.
@@ -29,21 +31,48 @@ _ALL_STEPS = 48
 
 
 def single_changes(block: RowMoves) -> Moves:
-    """For each row and feature the values to begin with, as far as the row may take them."""
+    """For each row and feature the values to begin with, as far as the row may take them.
+
+    In a very wide table not for every feature: see `_features_of`.
+    """
     n_rows, n_features = block.rows.shape
-    training = block.training
     room = max(2, _SINGLE_CHANGES // n_features)
+    features, everyone = np.flatnonzero(~block.in_group), np.arange(n_rows)
     parts = [Moves(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))]
-    for j in np.flatnonzero(~block.in_group).tolist():
-        if training.is_ordered[j]:
-            line, value = _around(training, j, block.rows[:, j], room)
-        else:
-            levels = training.common[j][:room]
-            line, value = np.repeat(np.arange(n_rows), len(levels)), np.tile(levels, n_rows)
-        if training.missing[j] >= 0:
-            line, value = np.append(line, np.arange(n_rows)), np.append(value, np.full(n_rows, np.nan))
-        parts.append(Moves(line, np.full(len(line), j), value))
+    most = max(1, CELLS_TRIED // (room * n_features))
+    if len(features) <= most:
+        parts += [_of_feature(block, j, everyone, room) for j in features.tolist()]
+    else:
+        parts += [
+            _of_feature(block, j, everyone[line : line + 1], room)
+            for line in range(n_rows)
+            for j in _features_of(block, line, features, most).tolist()
+        ]
     return _allowed(block, joined_moves(parts))
+
+
+def _features_of(block: RowMoves, line: int, features: Ints, most: int) -> Ints:
+    """So many of the features: a row for each change of each of them would not fit into memory.
+
+    Those first in which the row is not 0, as nearly all cells of such a table are, and then those of which training
+    rows hold most values. By the row alone: what is tried must not depend on the rows beside it.
+    """
+    is_zero = block.rows[line, features] == 0
+    order = np.lexsort((-block.training.counts[features], is_zero))
+    return np.sort(features[order[:most]])
+
+
+def _of_feature(block: RowMoves, j: int, lines: Ints, room: int) -> Moves:
+    training = block.training
+    if training.is_ordered[j]:
+        at, value = _around(training, j, block.rows[lines, j], room)
+        line = lines[at]
+    else:
+        levels = training.common[j][:room]
+        line, value = np.repeat(lines, len(levels)), np.tile(levels, len(lines))
+    if training.missing[j] >= 0:
+        line, value = np.append(line, lines), np.append(value, np.full(len(lines), np.nan))
+    return Moves(line, np.full(len(line), j), value)
 
 
 def _around(training: TrainingValues, j: int, own: Floats, room: int) -> tuple[Ints, Floats]:

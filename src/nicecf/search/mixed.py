@@ -17,7 +17,7 @@ from nicecf.search.candidates import Candidates
 from nicecf.search.candidates import joined as joined_candidates
 from nicecf.search.distance import Heom
 from nicecf.search.donors import Donors, DonorSearch
-from nicecf.search.first_candidates import single_changes
+from nicecf.search.first_candidates import CELLS_TRIED, single_changes
 from nicecf.search.front import unbeaten, unlike
 from nicecf.search.greedy import walk_greedily
 from nicecf.search.local_search import search_locally
@@ -124,6 +124,8 @@ class Mixed:
         line, at = np.nonzero(near >= 0)
         donors = self.donors.index.values[near[line, at]]
         donors, _ = with_own_cells(rows[line], donors if rules is None else rules.project(line, donors))
+        is_small = differs(rows[line], donors).sum(axis=1) * rows.shape[1] <= CELLS_TRIED
+        line, donors = line[is_small], donors[is_small]
         put_back = moves.put_back(line, donors, moves.back_to_row(line, donors))
         return np.concatenate([moves.from_rows(single_changes(moves)).values, put_back])
 
@@ -181,7 +183,9 @@ class Mixed:
         if is_new.any():
             outputs[is_new] = question.score(values[is_new])
         candidates = search.known(line, values, outputs)
-        return candidates.take(candidates.is_valid | is_new)
+        # Of each of them there will be a row for every feature in which it differs.
+        is_small = candidates.changes * question.rows.shape[1] <= CELLS_TRIED
+        return candidates.take((candidates.is_valid | is_new) & is_small)
 
     def _choose(
         self, search: Block, question: Question, lines: Ints, places: Ints, chosen: _Chosen, *, is_cut: bool

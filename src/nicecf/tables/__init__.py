@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from nicecf.exceptions import SchemaError
 from nicecf.support.types import Bools, Cells, Floats, Ints, Objects, Table
@@ -19,6 +20,7 @@ from nicecf.tables.cells import Kind
 from nicecf.tables.numpy_arrays import NumpyArrays
 from nicecf.tables.pandas_frames import PandasFrames
 from nicecf.tables.polars_frames import PolarsFrames
+from nicecf.tables.sparse_matrices import SparseMatrices
 
 
 class Container(Protocol):
@@ -29,8 +31,18 @@ class Container(Protocol):
     def names(self, X: Table) -> list[Hashable]: ...
     def n_rows(self, X: Table) -> int: ...
     def column(self, X: Table, position: int) -> Cells: ...
+
+    def by_columns(self, X: Table) -> Table:
+        """The same table in a form in which to take one column after the other is quick."""
+
     def rows(self, X: Table, where: slice) -> Table: ...
     def take(self, X: Table, rows: Ints) -> Table: ...
+
+    def read_all(self, X: Table, names: list[Hashable]) -> Floats | None:
+        """All cells as floats, if the table holds numbers of one dtype only; None if columns are read one by one."""
+
+    def write_all(self, values: Floats, like: Table) -> Table | None:
+        """Floats as a table of the kind and dtype of ``like``, or wider; None if columns are written one by one."""
 
     def kind(self, cells: Cells, name: Hashable) -> Kind:
         """What the column looks like; SchemaError when it can be neither number nor category."""
@@ -41,8 +53,14 @@ class Container(Protocol):
     def factorize(self, cells: Cells, name: Hashable) -> tuple[Ints, list[Any]]:
         """The cells as codes into their distinct values, missing as -1."""
 
-    def native_levels(self, levels: Sequence[Any], like: Cells) -> Any:
-        """The distinct values in the form that ``write_levels`` takes from."""
+    def ordered(self, cells: Cells) -> tuple[Ints, list[Any]] | None:
+        """The cells of an ordered dtype as ranks, missing as -1, and all its levels from low to high; else None."""
+
+    def native_levels(self, levels: Sequence[Any], like: Cells, order: Sequence[Any] | None = None) -> Any:
+        """The distinct values in the form that ``write_levels`` takes from.
+
+        ``order``: all levels from low to high. A dtype with an order that lacks some of ``levels`` gets them in there.
+        """
 
     def write_numbers(self, values: Floats, like: Cells) -> Cells:
         """Floats as a column of the dtype of ``like``, or a wider one where that cannot hold them."""
@@ -86,6 +104,12 @@ def container_of(X: Table) -> Container:
             f"X must have two dimensions, got an array of shape {X.shape}. "
             "Pass one row as X[[0]] or row.reshape(1, -1)."
         )
+    if sparse.issparse(X):
+        if X.ndim == 2:
+            return SparseMatrices()
+        raise SchemaError(
+            f"X must have two dimensions, got a sparse array of shape {X.shape}. Pass one row as X.reshape(1, -1)."
+        )
     polars = sys.modules.get("polars")
     if polars is not None and isinstance(X, polars.DataFrame):
         return PolarsFrames()
@@ -95,9 +119,7 @@ def container_of(X: Table) -> Container:
         "list": "Pass np.asarray(X), or a DataFrame to keep each column's type.",
         "dict": "Pass pd.DataFrame(X).",
     }.get(type(X).__name__, "")
-    if hasattr(X, "toarray"):
-        advice = "Pass X.toarray()."
     raise SchemaError(
-        f"X must be a pandas DataFrame, a polars DataFrame or a two-dimensional numpy array, "
+        "X must be a pandas DataFrame, a polars DataFrame, a two-dimensional numpy array or a scipy sparse matrix, "
         f"got {type(X).__module__}.{type(X).__name__}. {advice}".rstrip()
     )

@@ -35,6 +35,8 @@ class Column:
     common: Floats | None = field(default=None, repr=False)
     # Text that is somebody's own, such as notes: it is not handed to others unless that is asked for.
     is_free_text: bool = False
+    # Categories that the distance compares by rank: they are encoded by it, missing as NaN (see `ordered`).
+    is_ordinal: bool = False
 
     @cached_property
     def _code_of(self) -> Mapping[Any, int]:
@@ -51,6 +53,11 @@ class Column:
         if self.common is None:
             return self.levels
         return tuple(self.levels[int(code)] for code in self.common if code >= 0)
+
+    @property
+    def missing_code(self) -> float:
+        """What stands for a missing cell."""
+        return -1.0 if self.is_categorical and not self.is_ordinal else np.nan
 
     def code(self, value: Any) -> int | None:
         """The code of a category, None for one that is not known."""

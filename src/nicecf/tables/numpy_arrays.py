@@ -28,11 +28,20 @@ class NumpyArrays:
     def column(self, X: Objects, position: int) -> Objects:
         return X[:, position]
 
+    def by_columns(self, X: Objects) -> Objects:
+        return X
+
     def rows(self, X: Objects, where: slice) -> Objects:
         return X[where]
 
     def take(self, X: Objects, rows: Ints) -> Objects:
         return X[rows]
+
+    def read_all(self, X: Objects, names: list[Hashable]) -> Floats | None:
+        return None
+
+    def write_all(self, values: Floats, like: Objects) -> Any | None:
+        return None
 
     def kind(self, cells: Objects, name: Hashable) -> Kind:
         if cells.dtype.kind in "mMcV":
@@ -51,7 +60,10 @@ class NumpyArrays:
         is_text = cells.dtype.kind in "UST"
         return shared.factorize(cells.astype(object) if is_text else cells, name, by_type=cells.dtype == object)
 
-    def native_levels(self, levels: Sequence[Any], like: Objects) -> Objects:
+    def ordered(self, cells: Objects) -> tuple[Ints, list[Any]] | None:
+        return None  # numpy has no such dtype
+
+    def native_levels(self, levels: Sequence[Any], like: Objects, order: Sequence[Any] | None = None) -> Objects:
         return shared.array_of(levels, np.dtype(object) if like.dtype.kind in "UST" else like.dtype)
 
     def write_numbers(self, values: Floats, like: Objects) -> Any:

@@ -28,11 +28,20 @@ class PandasFrames:
     def column(self, X: pd.DataFrame, position: int) -> pd.Series[Any]:
         return X.iloc[:, position]
 
+    def by_columns(self, X: pd.DataFrame) -> pd.DataFrame:
+        return X
+
     def rows(self, X: pd.DataFrame, where: slice) -> pd.DataFrame:
         return X.iloc[where]
 
     def take(self, X: pd.DataFrame, rows: Ints) -> pd.DataFrame:
         return X.iloc[rows]
+
+    def read_all(self, X: pd.DataFrame, names: list[Hashable]) -> Floats | None:
+        return None
+
+    def write_all(self, values: Floats, like: pd.DataFrame) -> pd.DataFrame | None:
+        return None
 
     def kind(self, cells: pd.Series[Any], name: Hashable) -> Kind:
         dtype = cells.dtype
@@ -62,13 +71,19 @@ class PandasFrames:
             return cells.cat.codes.to_numpy(dtype=np.intp), list(cells.cat.categories)
         return shared.factorize(cells, name, by_type=cells.dtype == object)
 
-    def native_levels(self, levels: Sequence[Any], like: pd.Series[Any]) -> Any:
+    def ordered(self, cells: pd.Series[Any]) -> tuple[Ints, list[Any]] | None:
+        dtype = cells.dtype
+        return self.factorize(cells, "") if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered else None
+
+    def native_levels(self, levels: Sequence[Any], like: pd.Series[Any], order: Sequence[Any] | None = None) -> Any:
         dtype = like.dtype
         if isinstance(dtype, pd.CategoricalDtype):
             own = dtype.categories
             known = set(own)
             unseen = [level for level in levels if level not in known]
             categories = own.append(pd.Index(unseen)) if unseen else own
+            if unseen and dtype.ordered and order is not None:
+                categories = pd.Index([level for level in order if level in {*known, *unseen}])
             return pd.Categorical(levels, categories, ordered=dtype.ordered)
         return shared.array_of(levels, dtype)
 

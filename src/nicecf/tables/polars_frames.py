@@ -30,11 +30,20 @@ class PolarsFrames:
         # Under a name of our own: methods of a Series read a name such as ^x.*$ as a pattern.
         return X.to_series(position).alias("cells")
 
+    def by_columns(self, X: Table) -> Table:
+        return X
+
     def rows(self, X: Table, where: slice) -> Table:
         return X[where]
 
     def take(self, X: Table, rows: Ints) -> Table:
         return X[rows]
+
+    def read_all(self, X: Table, names: list[Hashable]) -> Floats | None:
+        return None
+
+    def write_all(self, values: Floats, like: Table) -> Table | None:
+        return None
 
     def kind(self, cells: Cells, name: Hashable) -> Kind:
         pl = _polars()
@@ -63,13 +72,22 @@ class PolarsFrames:
             cells = cells.cast(pl.String)
         return shared.factorize(np.array([*cells.to_list(), None], dtype=object)[:-1], name)
 
-    def native_levels(self, levels: Sequence[Any], like: Cells) -> Any:
+    def ordered(self, cells: Cells) -> tuple[Ints, list[Any]] | None:
+        pl = _polars()
+        if cells.dtype != pl.Enum:  # polars sorts and compares an Enum by its categories, other dtypes as text
+            return None
+        ranks = cells.to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+        return ranks.astype(np.intp, copy=False), cells.dtype.categories.to_list()
+
+    def native_levels(self, levels: Sequence[Any], like: Cells, order: Sequence[Any] | None = None) -> Any:
         pl = _polars()
         dtype = like.dtype
         if dtype == pl.Enum:
             own = dtype.categories.to_list()
             unseen = [level for level in levels if level not in set(own)]
-            dtype = pl.Enum([*own, *unseen]) if unseen else dtype
+            if unseen:
+                known = {*own, *unseen}
+                dtype = pl.Enum([*own, *unseen] if order is None else [level for level in order if level in known])
         written = pl.Series(list(levels), dtype=dtype, strict=False)
         return pl.Series(list(levels)) if written.null_count() else written  # the dtype cannot hold them all
 

@@ -1,7 +1,7 @@
 """What the columns are: kinds and categories; tables <-> float rows.
 
-Inside the package a table is one float matrix: numbers as they are (missing: NaN), categories as codes
-(missing: -1). Only this file and the model adapter know what the table looked like.
+Inside the package a table is one float matrix: numbers as they are (missing: NaN), categories as codes (missing: -1),
+ordered ones as ranks (missing: NaN). Only this file and the model adapter know what the table looked like.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from nicecf.tables import Container, container_of
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.column import Column, fit_categories, read_categories
 from nicecf.tables.numpy_arrays import NumpyArrays
-
-MISSING_CATEGORY = -1.0
+from nicecf.tables.ordered import Ordinal, codes_of, fit_ranks, read_ranks
 
 # Squares and sums of larger numbers overflow.
 _LARGEST_NUMBER = 1e150
+_COLUMNS_AT_ONCE = 1024
 
 
 def differs(rows: Floats, others: Floats) -> Bools:
@@ -60,17 +60,24 @@ class Schema:
     empty: Table = field(repr=False)
 
     @classmethod
-    def of(cls, X: Table, categorical_features: Any = "auto") -> tuple[Schema, Floats]:
+    def of(cls, X: Table, categorical_features: Any = "auto", ordinal: Ordinal = "rank") -> tuple[Schema, Floats]:
         """Read the schema from the training table, and the table as float rows.
 
         ``categorical_features``: "auto" takes the text, category and bool columns of a frame and none of an
-        array; a list of names or positions, or a mask, takes exactly those.
+        array; a list of names or positions, or a mask, takes exactly those. ``ordinal``: whether those of an ordered
+        dtype are read by their order.
         """
         container = container_of(X)
         names = container.names(X)
         _check_shape(container.n_rows(X), names)
         chosen = _chosen(categorical_features, names)
-        columns = []
+        columns: list[Column] = []
+        numbers = container.read_all(X, names)
+        if numbers is not None:
+            _check_none_chosen(chosen, names, container.label)
+            prototype = container.prototype(np.empty(0, dtype=X.dtype))
+            columns = [Column(name, False, prototype) for name in names]
+            return cls(container, tuple(columns), container.rows(X, slice(0, 0))), _all_finite(numbers, names)
         values = np.empty((container.n_rows(X), len(names)), order="F")
         for position, name in enumerate(names):
             cells = container.column(X, position)
@@ -82,7 +89,8 @@ class Schema:
                     "columns), or name the categorical columns in categorical_features."
                 )
             if chosen[position] if chosen is not None else kind == "category":
-                column, values[:, position] = fit_categories(container, cells, name)
+                by_rank = fit_ranks(container, cells, name) if ordinal == "rank" else None
+                column, values[:, position] = by_rank or fit_categories(container, cells, name)
             else:
                 values[:, position] = _finite(container.numbers(cells, name), name)
                 column = Column(name, False, container.prototype(cells))
@@ -96,8 +104,23 @@ class Schema:
 
     @cached_property
     def is_categorical(self) -> Bools:
-        """Which columns are categorical."""
+        """Which columns are categorical, ordered or not: they have levels."""
         return np.array([column.is_categorical for column in self.columns])
+
+    @cached_property
+    def is_ordinal(self) -> Bools:
+        """Which columns are categories that are encoded by their rank."""
+        return np.array([column.is_ordinal for column in self.columns])
+
+    @property
+    def by_equality(self) -> Bools:
+        """Which columns a distance compares by equality alone: categories without an order."""
+        return self.is_categorical & ~self.is_ordinal
+
+    @property
+    def n_steps(self) -> Floats:
+        """Of each column with levels how many steps there are from the first to the last; 0 for others."""
+        return np.array([max(0, len(column.levels) - 1) for column in self.columns], dtype=np.float64)
 
     @property
     def full(self) -> Schema:
@@ -157,11 +180,16 @@ class Schema:
     def encode(self, X: Table) -> tuple[Floats, Schema]:
         """Rows to explain as floats, and this schema extended by the categories that training never saw."""
         positions = self.positions(X)
+        numbers = self.container.read_all(X, self.names)
+        if numbers is not None:
+            return np.ascontiguousarray(_all_finite(numbers, self.names)), self
         values = np.empty((self.container.n_rows(X), len(self.columns)))
         columns = []
         for j, (column, position) in enumerate(zip(self.columns, positions, strict=True)):
             cells = self.container.column(X, position)
-            if column.is_categorical:
+            if column.is_ordinal:
+                values[:, j] = read_ranks(self.container, cells, column)
+            elif column.is_categorical:
                 column, values[:, j] = read_categories(self.container, cells, column)
             else:
                 _check_still_numeric(self.container, cells, column.name)
@@ -171,15 +199,24 @@ class Schema:
 
     def decode(self, values: Floats) -> Table:
         """Float rows as a table like the one that ``fit`` got."""
+        table = self.container.write_all(values, self.empty)
+        if table is not None:
+            return table
         values = np.array(values, order="F")  # a copy: what the model does with its table stays there
         columns = [self._write(column, values[:, j]) for j, column in enumerate(self.columns)]
         return self.container.assemble(columns, self.empty, None)
 
     def rounded(self, values: Floats) -> Floats:
-        """Float rows in which every number is one that its column's dtype holds: what is new stays of its kind."""
-        if not self._narrow:
+        """Float rows in which every number is one that its column's dtype holds: what is new stays of its kind.
+
+        Ranks are whole, and those of levels.
+        """
+        ranks = np.flatnonzero(self.is_ordinal).tolist()
+        if not self._narrow and not ranks:
             return values
         values = values.copy()
+        for j in ranks:
+            values[:, j] = np.clip(np.rint(values[:, j]), 0.0, len(self.columns[j].levels) - 1) + 0.0
         for j, dtype in self._narrow.items():
             values[:, j] = nearest_held(values[:, j], dtype)
         return values
@@ -202,6 +239,9 @@ class Schema:
         """
         container = self.container
         changed = differs(rows, values)
+        table = container.write_all(np.where(changed, values, rows), X)
+        if table is not None:
+            return table
         columns: list[Cells] = [container.column(X, position) for position in range(len(self.columns))]
         for j, position in enumerate(self.positions(X)):
             if changed[:, j].any():
@@ -217,16 +257,17 @@ class Schema:
         """Encoded values as a column of the table that ``fit`` got."""
         if not column.is_categorical:
             return self.container.write_numbers(values, column.prototype)
-        return self.container.write_levels(values.astype(np.intp), column.native_levels, column.missing)
+        return self.container.write_levels(codes_of(values), column.native_levels, column.missing)
 
     def _write_like(self, column: Column, values: Floats, like: Cells) -> Cells:
         """Encoded values as a column like another one, which may know fewer categories or another dtype."""
         if not column.is_categorical:
             return self.container.write_numbers(values, like)
-        codes = values.astype(np.intp)
+        codes = codes_of(values)
         used, places = np.unique(codes[codes >= 0], return_inverse=True)
         codes[codes >= 0] = places
-        levels = self.container.native_levels([column.levels[code] for code in used], like)
+        order = column.levels if column.is_ordinal else None
+        levels = self.container.native_levels([column.levels[code] for code in used], like, order)
         return self.container.write_levels(codes, levels, column.missing)
 
     def positions(self, X: Table) -> list[int]:
@@ -290,6 +331,15 @@ def _chosen(categorical_features: Any, names: list[Hashable]) -> Bools | None:
     return chosen
 
 
+def _check_none_chosen(chosen: Bools | None, names: list[Hashable], label: str) -> None:
+    if chosen is not None and chosen.any():
+        named = [name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen]
+        raise OptionError(
+            f"categorical_features names {listed(named)}, but X is a {label}, whose columns are all numbers. Pass a "
+            "frame or an array, such as X.toarray(), or leave categorical_features out."
+        )
+
+
 def _position(one: object, names: list[Hashable], option: str) -> int:
     one = plain(one)
     if isinstance(one, Hashable) and one in names:
@@ -325,6 +375,15 @@ def _finite(values: Floats, name: Hashable) -> Floats:
             f"column {name!r} holds an infinite value, or one beyond 1e150 (row {int(np.argmax(infinite))}). Distances "
             "need finite numbers: replace it by a missing value or by a bound."
         )
+    return values
+
+
+def _all_finite(values: Floats, names: list[Hashable]) -> Floats:
+    # In blocks: a copy of the whole table just to look at it is not worth its memory.
+    for start in range(0, values.shape[1], _COLUMNS_AT_ONCE):
+        if (np.abs(values[:, start : start + _COLUMNS_AT_ONCE]) > _LARGEST_NUMBER).any():
+            for j in range(start, min(start + _COLUMNS_AT_ONCE, values.shape[1])):
+                _finite(values[:, j], names[j])
     return values
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from nicecf.support.types import Floats, Ints
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.column import Column
+from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
 from nicecf.tables.seen import SeenColumn
 
@@ -64,7 +65,7 @@ def _common(values: Floats, column: Column) -> Floats:
 def _statistics_of(values: Floats, column: Column, schema: Schema) -> ColumnStatistics:
     if column.is_categorical:
         counts = np.bincount(values[values >= 0].astype(np.intp), minlength=len(column.levels))
-        return ColumnStatistics(0, True, np.empty(0), counts.astype(np.intp), int((values < 0).sum()))
+        return ColumnStatistics(0, True, np.empty(0), counts.astype(np.intp), int((codes_of(values) < 0).sum()))
     present = values[~np.isnan(values)]
     n_missing = len(values) - len(present)
     if not len(present):

@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from nicecf.exceptions import FileError, listed, plain
 from nicecf.results.batch import Batch
@@ -84,6 +85,8 @@ def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | N
         }
     )
     features = batch.to_frame()
+    if sparse.issparse(features):
+        features = pd.DataFrame(batch.to_numpy(), columns=pd.Index(batch.schema.names))
     features = features if isinstance(features, pd.DataFrame) else features.to_pandas()
     frame = frame if batch.target is None else frame.rename(columns=_OF_SCORES)
     features = features.set_axis(_free_names(features.columns), axis="columns").reset_index(drop=True)
@@ -92,7 +95,7 @@ def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | N
 
 def _still_whole(batch: Batch, features: pd.DataFrame) -> dict[str, str]:
     """Columns of whole numbers that became floats only because some rows have no counterfactual."""
-    container, X = batch.schema.container, batch.table
+    container, X = batch.schema.container, batch.schema.container.by_columns(batch.table)
     given = [container.column(X, position) for position in range(len(features.columns))]
     return {
         name: "Int64"

@@ -63,9 +63,10 @@ def _sentence(one: Entry, sentence: str) -> str:
 def _unchanged(batch: Batch) -> list[tuple[Hashable, CellValue]]:
     """The features of a batch of one that stay as they are, with their values."""
     container, first = batch.schema.container, np.array([0])
+    table = container.by_columns(batch.table)
     same = set(range(len(batch.schema.columns))) - set(batch.steps.feature.tolist())
     return [
-        (batch.schema.columns[j].name, container.objects(container.column(batch.table, position), first)[0])
+        (batch.schema.columns[j].name, container.objects(container.column(table, position), first)[0])
         for j, position in enumerate(batch.schema.positions(batch.table))
         if j in same
     ]

@@ -43,6 +43,7 @@ from nicecf.explain.saving.checks import (
     check_histograms,
     check_index,
     check_kinds,
+    check_ordinal,
     check_outputs,
     check_privacy,
     check_rows,
@@ -253,8 +254,10 @@ def _check_manifest(manifest: Mapping[str, Any]) -> None:
 
 def _options_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The options except for functions."""
-    # Files of before values of several donors could be mixed.
-    options = {"mix_donors": False} | {name: from_json(value) for name, value in manifest["options"].items()}
+    # Files of before values of several donors could be mixed, and before ordered categories were ranks.
+    options = {"mix_donors": False, "ordinal": "overlap"} | {
+        name: from_json(value) for name, value in manifest["options"].items()
+    }
     if options["constraints"] is not None:
         options["constraints"] = Constraints(**options["constraints"])
     return options
@@ -287,7 +290,7 @@ def _put_together(
         canaries_from_members(n_features, width, read),
         np.array(wholes(manifest["n_decided"], "n_decided"), dtype=np.intp),
         privacy_from_members(manifest["privacy"], n_features, read),
-        None if of_network is None else autoencoder_from_members(of_network, schema.is_categorical, read),
+        None if of_network is None else autoencoder_from_members(of_network, schema.by_equality, read),
         _cells(manifest, read),
         _label_scores(manifest, read),
     )
@@ -325,6 +328,7 @@ def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
     schema, index, canaries = parts.schema, parts.index, parts.canaries
     n_classes, n_rows = len(parts.n_decided), int(parts.n_decided.sum())
     check_kinds(nice.categorical_features, schema.full.is_categorical)
+    check_ordinal(nice.ordinal, schema.full)
     check_weights(index.distance.weights, nice.feature_weights, schema)
     if parts.cells is not None:
         check_cells(parts.cells, TrainingValues.of(index))

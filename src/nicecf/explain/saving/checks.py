@@ -21,6 +21,7 @@ from nicecf.search.distance import Heom, weights_of
 from nicecf.search.neighbors import DonorIndex
 from nicecf.search.training_values import TrainingValues
 from nicecf.support.types import Bools, Floats, Ints, is_number
+from nicecf.tables import Container
 from nicecf.tables.column import Column, looks_like_free_text
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import ColumnStatistics, TableStatistics
@@ -79,8 +80,8 @@ def keys(said: Any, expected: Sequence[str], what: str) -> dict[str, Any]:
     return said
 
 
-def check_column(column: Column) -> None:
-    """Damaged unless the categories are distinct, and the missing marker is a missing value."""
+def check_column(column: Column, container: Container) -> None:
+    """Damaged unless the categories are distinct, in the order that they are said to have, and missing is missing."""
     levels = column.levels
     if any(column.code(one) != code for code, one in enumerate(levels)) or any(
         pd.api.types.is_scalar(one) and pd.isna(one) for one in levels
@@ -88,12 +89,24 @@ def check_column(column: Column) -> None:
         raise Damaged(f"column {column.name!r} has a category twice, or a missing one")
     if not (pd.api.types.is_scalar(column.missing) and pd.isna(column.missing)):
         raise Damaged(f"column {column.name!r} marks missing values with {column.missing!r}")
+    ordered = container.ordered(column.prototype)
+    if column.is_ordinal and (ordered is None or ordered[1] != list(levels)):
+        raise Damaged(f"column {column.name!r} has no order, or another than its dtype")
+
+
+def check_ordinal(option: str, schema: Schema) -> None:
+    """Damaged unless the columns that are read by their order are those that the option means."""
+    for column in schema.columns:
+        has_order = column.is_categorical and schema.container.ordered(column.prototype) is not None
+        if column.is_ordinal != (has_order and option == "rank"):
+            raise Damaged(f"column {column.name!r} does not match its option ordinal")
 
 
 def check_free_text(schema: Schema, rows: Floats) -> None:
     """Damaged unless the columns that are said to be free text are those that look like it in all training rows."""
     for column, cells in zip(schema.columns, rows.T, strict=True):
-        is_free_text = column.is_categorical and looks_like_free_text(column.levels, int(np.count_nonzero(cells >= 0)))
+        is_text = column.is_categorical and not column.is_ordinal
+        is_free_text = is_text and looks_like_free_text(column.levels, int(np.count_nonzero(cells >= 0)))
         if column.is_free_text != is_free_text:
             raise Damaged(f"column {column.name!r} is said to be free text, or not to be, unlike its training rows")
 
@@ -112,8 +125,9 @@ def check_rows(values: Floats, schema: Schema, what: str) -> None:
     for j, column in enumerate(schema.columns):
         cells = values[:, j]
         if column.is_categorical:
-            is_right = (cells >= -1) & (cells < len(column.levels)) & (cells == np.floor(cells))
-            is_right &= (cells >= 0) | column.has_missing
+            is_missing = np.isnan(cells) if column.is_ordinal else cells == column.missing_code
+            is_right = (cells >= 0) & (cells < len(column.levels)) & (cells == np.floor(cells))
+            is_right |= is_missing & column.has_missing
         else:
             is_right = np.isnan(cells) | (np.abs(cells) <= _LARGEST_NUMBER)
         if not is_right.all():
@@ -204,7 +218,9 @@ def check_distance(
     """
     for j, column in enumerate(schema.columns):
         least, most, slack = 0.0, 0.0, 0.0
-        if not column.is_categorical:
+        if column.is_ordinal:
+            least = most = schema.n_steps[j]
+        elif not column.is_categorical:
             of = statistics.columns[schema.full.position(column.name, "scales")]
             present = known[~np.isnan(known[:, j]), j]
             least, most = float(np.ptp(present)) if len(present) else 0.0, 2 * _LARGEST_NUMBER
@@ -212,7 +228,7 @@ def check_distance(
                 least = most = _range_of(of)
             # With very large numbers the mean is rounded, and so is the deviation.
             slack = 2 * float(np.spacing(np.abs(of.edges).max(initial=0.0)))
-        if option == "std":
+        if option == "std" and not column.is_ordinal:
             # The smallest deviation: all other rows lie in the middle. The largest: half of them at each end.
             least, most = least / np.sqrt(2 * n_rows), most / 2
         if not least * (1 - 1e-9) - slack <= distance.scales[j] <= most * (1 + 1e-9) + slack:
@@ -261,10 +277,12 @@ def check_autoencoder(
     most = (inputs.high - inputs.low) * (0.5 if option == "std" else 1.0)
     slack = 2 * np.spacing(np.maximum(np.abs(inputs.low), np.abs(inputs.high)))
     is_near = np.isclose(distance.scales, most) if option == "range" else distance.scales <= most * (1 + 1e-9) + slack
+    # Of ordered categories the scale is that of their dtype: training rows need not hold all of it.
+    is_near |= schema.is_ordinal & (inputs.low >= -1) & (inputs.high <= np.maximum(schema.n_steps, 0) + 1)
     if not (inputs.low < inputs.high).all() or not (is_near | (distance.scales == 0)).all():
         raise Damaged("the ranges of its autoencoder do not match the scales of its columns")
     for column, levels in zip(schema.columns, inputs.levels, strict=True):
-        n_levels = len(column.levels) if column.is_categorical else 0
+        n_levels = len(column.levels) if column.is_categorical and not column.is_ordinal else 0
         if not (np.isin(levels, np.arange(n_levels)).all() and (np.diff(levels) > 0).all()):
             raise Damaged(f"its autoencoder has different categories from column {column.name!r}")
     if then is None:  # the first versions did not store it

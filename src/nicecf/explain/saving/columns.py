@@ -12,7 +12,9 @@ from nicecf.explain.saving.archive import Damaged
 from nicecf.explain.saving.checks import check_column, check_statistics, floats, keys, sequence, switch, whole, wholes
 from nicecf.explain.saving.dtypes import (
     CONTAINERS,
+    WITHOUT_NAMES,
     arrow,
+    container_name,
     header_from_json,
     header_to_json,
     is_same_dtype,
@@ -24,13 +26,14 @@ from nicecf.support.json_values import NotHeld, from_json, to_json
 from nicecf.support.types import Floats
 from nicecf.tables.column import Column
 from nicecf.tables.files.arrow import extension_in
+from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import ColumnStatistics, TableStatistics
 
 
 def schema_to_json(schema: Schema, statistics: TableStatistics) -> dict[str, Any]:
     """Everything about the columns; raises FileError if part of it cannot be saved."""
-    kind = next(name for name, one in CONTAINERS.items() if isinstance(schema.container, one))
+    kind = container_name(schema)
     said = {
         "container": kind,
         "header": _written(lambda: header_to_json(schema, kind), "the names of the columns"),
@@ -58,10 +61,10 @@ def schema_from_json(said: dict[str, Any]) -> tuple[Schema, TableStatistics]:
     if len({"is_free_text" in one for one in said["columns"]}) > 1:  # files of before do not say it of any
         raise Damaged("it says of some columns only whether they are free text")
     names = [column.name for column in columns]
-    if len(set(names)) < len(names) or (kind == "numpy" and names != [f"x{at}" for at in range(len(names))]):
+    if len(set(names)) < len(names) or (kind in WITHOUT_NAMES and names != [f"x{at}" for at in range(len(names))]):
         raise Damaged("the names of its columns are invalid")
     empty = header_from_json(said["header"], columns, kind)
-    if kind != "numpy" and list(empty.columns) != names:
+    if kind not in WITHOUT_NAMES and list(empty.columns) != names:
         raise Damaged("the names of its columns do not match its header")
     n_rows = whole(said["profile_rows"], "rows", least=1)
     # Files of before do not say what training rows held: then nothing is known to be new.
@@ -70,8 +73,10 @@ def schema_from_json(said: dict[str, Any]) -> tuple[Schema, TableStatistics]:
 
 
 def _column_from_json(said: Any, container: Any, kind: str) -> Column:
-    expected = ("name", "kind", "dtype", "levels", "missing", "has_missing", "is_free_text", "profile")
-    keys({"is_free_text": False, **said}, expected, "a column")
+    expected = ("name", "kind", "dtype", "levels", "missing", "has_missing", "is_free_text", "is_ordinal", "profile")
+    # Files of before do not say whether a column is free text, or that it is read by its order.
+    keys({"is_free_text": False, "is_ordinal": False, **said}, expected, "a column")
+    is_ordinal = switch(said.get("is_ordinal", False), "is_ordinal")
     is_free_text = switch(said.get("is_free_text", False), "is_free_text")
     levels = tuple(from_json(sequence(said["levels"], "levels")))
     prototype = prototype_from_json(said["dtype"], levels, kind)
@@ -79,7 +84,13 @@ def _column_from_json(said: Any, container: Any, kind: str) -> Column:
     if said["kind"] not in ("category", "number"):
         raise Damaged(f"a column has the unknown kind {said['kind']!r}")
     if said["kind"] == "number":
-        if levels or has_missing or is_free_text or not (isinstance(missing, float) and np.isnan(missing)):
+        if (
+            levels
+            or has_missing
+            or is_free_text
+            or is_ordinal
+            or not (isinstance(missing, float) and np.isnan(missing))
+        ):
             raise Damaged("a numeric column has categories")
         return Column(from_json(said["name"]), False, prototype)
     column = Column(
@@ -91,8 +102,9 @@ def _column_from_json(said: Any, container: Any, kind: str) -> Column:
         has_missing,
         container.native_levels(levels, prototype),
         is_free_text=is_free_text,
+        is_ordinal=is_ordinal,
     )
-    check_column(column)
+    check_column(column, container)
     return column
 
 
@@ -118,6 +130,7 @@ def _column_to_json(column: Column, statistics: ColumnStatistics, kind: str) -> 
         "missing": to_json(column.missing),
         "has_missing": column.has_missing,
         "is_free_text": column.is_free_text,
+        "is_ordinal": column.is_ordinal,
         "profile": {
             "decimals": statistics.decimals,
             "is_exact": statistics.is_exact,
@@ -209,13 +222,14 @@ def table_from_arrow(held: bytes, schema: Schema, n_rows: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Form:
-    """One column in an Arrow file. ``levels``: the categories as stored there."""
+    """One column in an Arrow file. ``levels``: the categories as stored; ``missing``: how a missing one is encoded."""
 
     name: str
     type: Any
     is_categorical: bool
     levels: Any
     dtype: np.dtype[Any]
+    missing: float = np.nan
 
     def checked(self, values: Floats) -> Any:
         """The cells to write; they are read back at once, because later there may be only the file."""
@@ -231,7 +245,8 @@ class _Form:
         if not self.is_categorical:
             missing = np.isnan(values)
             return pa.array(np.where(missing, 0.0, values).astype(self.dtype), self.type, mask=missing)
-        missing, codes = values < 0, np.maximum(values, 0.0).astype(self.dtype)
+        codes = codes_of(values)
+        missing, codes = codes < 0, np.maximum(codes, 0).astype(self.dtype)
         indices = pa.array(codes, mask=missing)
         if pa.types.is_dictionary(self.type):
             return pa.DictionaryArray.from_arrays(indices, self.levels)
@@ -253,7 +268,8 @@ class _Form:
             codes = arrow(".compute").index_in(cells, value_set=self.levels)
             if codes.null_count != cells.null_count:
                 raise Damaged(f"the column {self.name!r} of its table has a category that is not in its manifest")
-        return codes.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.float64)
+        values = codes.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.float64)
+        return np.where(values < 0, self.missing, values)
 
 
 def _forms(schema: Schema) -> list[_Form]:
@@ -286,9 +302,9 @@ def _form_of_categories(name: str, column: Column) -> _Form:
     for kind, of_arrow in ((bool, pa.bool_()), (int, pa.int64()), (float, pa.float64())):
         is_one_each = len(set(levels)) == n_levels  # not true of 0.0 and -0.0
         if kinds == {kind} and is_one_each and (kind is not int or all(-(2**63) <= one < 2**63 for one in levels)):
-            return _Form(name, of_arrow, True, pa.array(levels, of_arrow), dtype)
+            return _Form(name, of_arrow, True, pa.array(levels, of_arrow), dtype, column.missing_code)
     try:
         texts = pa.array([str(level) for level in levels], pa.string())
     except UnicodeEncodeError:
         raise FileError(f"column {column.name!r} cannot be saved: one of its categories is not valid text.") from None
-    return _Form(name, pa.dictionary(pa.from_numpy_dtype(dtype), pa.string()), True, texts, dtype)
+    return _Form(name, pa.dictionary(pa.from_numpy_dtype(dtype), pa.string()), True, texts, dtype, column.missing_code)

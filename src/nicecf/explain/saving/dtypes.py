@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from nicecf.exceptions import FileError
 from nicecf.support.extras import require
@@ -20,8 +21,18 @@ from nicecf.tables.numpy_arrays import NumpyArrays
 from nicecf.tables.pandas_frames import PandasFrames
 from nicecf.tables.polars_frames import PolarsFrames
 from nicecf.tables.schema import Schema
+from nicecf.tables.sparse_matrices import SparseMatrices
 
-CONTAINERS: dict[str, type[Container]] = {"pandas": PandasFrames, "polars": PolarsFrames, "numpy": NumpyArrays}
+CONTAINERS: dict[str, type[Container]] = {
+    "pandas": PandasFrames,
+    "polars": PolarsFrames,
+    "numpy": NumpyArrays,
+    "sparse matrix": SparseMatrices,
+    "sparse array": SparseMatrices,
+}
+# Those whose columns have no names: they are counted.
+WITHOUT_NAMES = ("numpy", "sparse matrix", "sparse array")
+_SPARSE = {"sparse matrix": sparse.csr_matrix, "sparse array": sparse.csr_array}
 
 # By name; those with parameters are read differently.
 _POLARS = {
@@ -38,11 +49,18 @@ def arrow(part: str = "") -> Any:
     return require(f"pyarrow{part}", extra="files", needed_by="an explainer in a file")
 
 
+def container_name(schema: Schema) -> str:
+    """What a file calls the container of a table."""
+    if isinstance(schema.container, SparseMatrices):
+        return "sparse array" if isinstance(schema.empty, sparse.sparray) else "sparse matrix"
+    return next(name for name, one in CONTAINERS.items() if isinstance(schema.container, one))
+
+
 def prototype_to_json(cells: Cells, container: str) -> Any:
     """A prototype of a column (see `Container.prototype`): its dtype and its missing marker."""
     if container == "polars":
         return {"dtype": _polars_to_json(cells.dtype), "marks_nan": len(cells) > 0}
-    return _numpy_to_json(cells.dtype) if container == "numpy" else _pandas_to_json(cells.dtype)
+    return _numpy_to_json(cells.dtype) if container in WITHOUT_NAMES else _pandas_to_json(cells.dtype)
 
 
 def prototype_from_json(said: Any, levels: Sequence[Any], container: str) -> Cells:
@@ -50,7 +68,7 @@ def prototype_from_json(said: Any, levels: Sequence[Any], container: str) -> Cel
     if container == "polars":
         pl = _polars()
         return pl.Series([float("nan")] if said["marks_nan"] is True else [], dtype=_polars_from_json(said["dtype"]))
-    if container == "numpy":
+    if container in WITHOUT_NAMES:
         return np.empty(0, dtype=_numpy_from_json(said))
     return pd.Series([], dtype=_pandas_from_json(said, levels))
 
@@ -59,7 +77,7 @@ def header_to_json(schema: Schema, container: str) -> Any:
     """What a table has apart from its columns: the index of its names, or the dtype of an array."""
     if container == "polars":
         return None
-    if container == "numpy":
+    if container in WITHOUT_NAMES:
         return _numpy_to_json(schema.empty.dtype)
     names = schema.empty.columns
     if isinstance(names.dtype, pd.CategoricalDtype):
@@ -81,6 +99,8 @@ def header_from_json(said: Any, columns: Sequence[Column], container: str) -> Ta
         return _polars().DataFrame([one.prototype.clear().alias(one.name) for one in columns])
     if container == "numpy":
         return np.empty((0, len(columns)), dtype=_numpy_from_json(said))
+    if container in _SPARSE:
+        return _SPARSE[container]((0, len(columns)), dtype=_numpy_from_json(said))
     names, of_names = [one.name for one in columns], from_json(said["name"])
     index: pd.Index[Any]
     if said["index"] == "multi":

@@ -49,7 +49,7 @@ class MayBecomeMissing(Kind[bool]):
     def meaning(self, rule: bool, rows: RuledRows) -> Meaning:
         if rule:
             return Meaning()
-        return Meaning(conditions=tuple((j, _PRESENT[one.is_categorical]) for j, one in enumerate(rows.schema.columns)))
+        return Meaning(conditions=tuple((j, _PRESENT[one]) for j, one in enumerate(rows.schema.by_equality.tolist())))
 
     def words(self, rules: Constraints, about: Any) -> Statement:
         return Statement("rule.may_become_missing")
@@ -60,16 +60,16 @@ class MayBecomeMissing(Kind[bool]):
 
 @dataclass(frozen=True)
 class Present:
-    """A value that is not missing."""
+    """A value that is not missing; ``by_code``: of a category, where -1 is missing."""
 
-    is_categorical: bool
+    by_code: bool
 
     @property
     def is_interval(self) -> bool:
         return True
 
     def allows(self, lines: Ints, row: Floats, new: Floats) -> Bools:
-        is_there = new >= 0 if self.is_categorical else ~np.isnan(new)
+        is_there = new >= 0 if self.by_code else ~np.isnan(new)
         return np.asarray(np.broadcast_to(is_there, np.broadcast_shapes(row.shape, new.shape)))
 
     def take(self, lines: Ints) -> Present:

@@ -16,7 +16,9 @@ from nicecf.rules.parameters import Feature, Line, distinct, features, in_cell, 
 from nicecf.rules.row_rules import Condition
 from nicecf.support.phrases import Features, Statement
 from nicecf.support.types import Bools, Floats, Ints
+from nicecf.tables import Container
 from nicecf.tables.column import Column
+from nicecf.tables.ordered import codes_of
 
 if TYPE_CHECKING:
     from nicecf.rules.constraints import Constraints
@@ -89,9 +91,11 @@ class OneWay(PerFeature[Order]):
     def condition(self, feature: Feature, one: Order, rows: RuledRows) -> Condition:
         j = rows.position(feature, self.name)
         column, own = rows.schema.columns[j], rows.rows[:, j]
+        if column.is_ordinal and one is None:
+            return self._from(own)
         if column.is_categorical:
-            ranks = self._ranks(feature, one, column, rows.trained.columns[j])
-            return Ranked(ranks, self._from(ranks[own.astype(np.intp)]))
+            ranks = self._ranks(feature, one, column, rows.trained.columns[j], rows.schema.container)
+            return Ranked(ranks, self._from(ranks[codes_of(own)]))
         if one is not None:
             raise OptionError(
                 f"{self.name} gives an order for {feature!r}, which is numeric: its numbers are in order already."
@@ -102,10 +106,10 @@ class OneWay(PerFeature[Order]):
         anything = np.full(len(own), np.inf)
         return Within(own, anything) if self.name == "increasing" else Within(-anything, own)
 
-    def _ranks(self, feature: Feature, order: Order, column: Column, trained: Column) -> Floats:
+    def _ranks(self, feature: Feature, order: Order, column: Column, trained: Column, container: Container) -> Floats:
         """The rank of each code; the last one, of a missing value, and those of values without a rank are NaN."""
-        if order is None and getattr(column.prototype.dtype, "ordered", False):
-            order = tuple(column.prototype.dtype.categories)
+        if order is None and (ordered := container.ordered(column.prototype)) is not None:
+            order = tuple(ordered[1])
         if order is None:
             raise OptionError(
                 f"{self.name} names {feature!r}, which is categorical and has no order. Give one: "
@@ -146,7 +150,7 @@ class Ranked:
         return False
 
     def allows(self, lines: Ints, row: Floats, new: Floats) -> Bools:
-        return self.within.allows(lines, row, self.ranks[new.astype(np.intp)])
+        return self.within.allows(lines, row, self.ranks[codes_of(new)])
 
     def take(self, lines: Ints) -> Ranked:
         return Ranked(self.ranks, self.within.take(lines))

@@ -1,4 +1,7 @@
-"""``ranges={"hours": (20, None)}``: where a changed value must lie, for all rows or for each of them."""
+"""``ranges={"hours": (20, None)}``: where a changed value must lie, for all rows or for each of them.
+
+Of a category with an order, bounds are levels: ``ranges={"rating": ("BB", None)}``.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import numpy as np
 import pandas as pd
 
-from nicecf.exceptions import OptionError, plain
-from nicecf.rules.columns import RuledRows, float_dtype, held
+from nicecf.exceptions import OptionError, did_you_mean, listed, plain
+from nicecf.rules.columns import RuledRows, code_of, float_dtype, held
 from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
 from nicecf.rules.parameters import Feature, Line, check_known, is_missing, is_pair
 from nicecf.support.phrases import Features, Statement, Value
@@ -48,10 +51,13 @@ class Ranges(PerFeature[Pair]):
         return {name: _plain_bound(bound) for name, bound in named if bound is not None}
 
     def from_line(self, line: Line) -> Any:
-        return (line.get("low"), line.get("high")) if "low" in line or "high" in line else None
+        return (_in_sheet(line.get("low")), _in_sheet(line.get("high"))) if "low" in line or "high" in line else None
 
     def merge_one(self, feature: Feature, mine: Pair, theirs: Pair) -> Pair:
         lows, highs = ([bound for bound in both if bound is not None] for both in zip(mine, theirs, strict=True))
+        if any(len(bounds) > 1 and any(isinstance(one, str) for one in bounds) for bounds in (lows, highs)):
+            # Which of two levels is the higher one only the table knows.
+            raise OptionError(f"two rules have a bound on the same side for the levels of {feature!r}. Give one.")
         low = lows[0] if len(lows) == 1 else np.fmax(*_comparable(lows)) if lows else None
         high = highs[0] if len(highs) == 1 else np.fmin(*_comparable(highs)) if highs else None
         return low, high
@@ -64,8 +70,14 @@ class Ranges(PerFeature[Pair]):
         return {feature: pair for feature, pair in of_row.items() if pair != (None, None)}
 
     def condition(self, feature: Feature, one: Pair, rows: RuledRows) -> Within:
+        j = rows.position(feature, self.name)
+        if rows.schema.columns[j].is_ordinal:
+            return _between_levels(feature, one, rows)
         rows.check_numeric(feature, self.name)
-        dtype = float_dtype(rows.trained, rows.position(feature, self.name))
+        texts = [bound for bound in one if isinstance(bound, str)]
+        if texts:
+            _refuse(feature, texts[0])
+        dtype = float_dtype(rows.trained, j)
         low, high = (_of_rows(feature, bound, none, rows) for bound, none in zip(one, (-np.inf, np.inf), strict=True))
         return Within(held(low, dtype), held(high, dtype))
 
@@ -121,7 +133,9 @@ def _bound(feature: Feature, given: Any, *, none: float) -> Bound:
             return None if (given > 0) == (none > 0) else -none
         return plain(given)
     has_numbers = isinstance(given, (Sequence, np.ndarray)) or hasattr(given, "to_numpy")
-    if isinstance(given, (str, bytes)) or not has_numbers:
+    if isinstance(given, str):
+        return given  # a level, if the column has an order: that is checked once it is known
+    if isinstance(given, bytes) or not has_numbers:
         _refuse(feature, given)
     try:
         array = np.array([np.nan if is_missing(value) else value for value in given], dtype=np.float64)
@@ -131,10 +145,18 @@ def _bound(feature: Feature, given: Any, *, none: float) -> Bound:
     return pd.Series(array, index=given.index) if isinstance(given, pd.Series) else array
 
 
+def _in_sheet(bound: Any) -> Bound:
+    """A bound in a sheet: beside the levels of other columns, numbers may be there as text."""
+    try:
+        return float(bound) if isinstance(bound, str) else bound
+    except ValueError:
+        return bound
+
+
 def _refuse(feature: Feature, given: Any) -> NoReturn:
     raise OptionError(
         f"the range of {feature!r} has a bound that is not a number: {str(given)[:60]!r}. Pass a number, None for no "
-        "bound, or one number per row. For categories, use allowed."
+        "bound, or one number per row; of an ordered category, one of its levels. For other categories, use allowed."
     )
 
 
@@ -147,6 +169,8 @@ def _check_not_empty(feature: Feature, low: Bound, high: Bound) -> None:
         )
     if any(is_number(bound) and bound == nothing for bound, nothing in ((low, np.inf), (high, -np.inf))):
         raise OptionError(f"the range of {feature!r} is empty. A feature that may not change at all is immutable.")
+    if isinstance(low, str) or isinstance(high, str):
+        return  # which level is the higher one only the table knows
     if low is not None and high is not None and np.any(np.asarray(low) > np.asarray(high)):
         lows, highs = np.broadcast_arrays(np.atleast_1d(low), np.atleast_1d(high))
         row = int(np.argmax(lows > highs))
@@ -163,7 +187,33 @@ def _plain_bound(bound: Bound) -> Any:
 
 def _bound_of(bound: Bound, row: int) -> Bound:
     own = np.asarray(bound)[row] if np.ndim(bound) else bound
-    return None if own is None or not np.isfinite(own) else plain(own)
+    return own if isinstance(own, str) else None if own is None or not np.isfinite(own) else plain(own)
+
+
+def _between_levels(feature: Feature, one: Pair, rows: RuledRows) -> Within:
+    """Between two levels of a category with an order, or on one side of a level; the same for all rows."""
+    j = rows.position(feature, Ranges.name)
+    column, ends = rows.trained.columns[j], []
+    for bound in one:
+        if np.ndim(bound):
+            raise OptionError(
+                f"the range of {feature!r}, an ordered category, has bounds for each row. Pass one level for all rows, "
+                "and different rules for different rows as a list: explain(X, constraints=[...])."
+            )
+        rank = None if bound is None else code_of(bound, column)
+        if bound is not None and rank is None:
+            raise OptionError(
+                f"the range of {feature!r} has the bound {bound!r}, which is not one of its levels, from low to high "
+                f"{listed(column.told_levels)}.{did_you_mean(bound, column.told_levels)}"
+            )
+        ends.append(rank)
+    low, high = -np.inf if ends[0] is None else ends[0], np.inf if ends[1] is None else ends[1]
+    if low > high:
+        raise OptionError(
+            f"the range of {feature!r} is empty: its low bound {one[0]!r} is above its high bound {one[1]!r} in the "
+            "order of its levels. Swap the bounds; a feature that may not change at all is immutable."
+        )
+    return Within(np.full(len(rows.rows), float(low)), np.full(len(rows.rows), float(high)))
 
 
 def _comparable(bounds: list[Bound]) -> list[Bound]:

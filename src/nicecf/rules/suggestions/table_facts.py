@@ -15,6 +15,7 @@ from nicecf.rules.parameters import Feature
 from nicecf.rules.suggestions.words import words_of
 from nicecf.support.types import Bools, Floats, Ints, Table
 from nicecf.tables.column import Column
+from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
 
 # Past this, a number was measured or computed, and not written with so many decimals.
@@ -46,7 +47,7 @@ class ColumnFacts:
         if dtype is not None:
             precision = float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
             return cls(column.name, values, (), True, dtype.kind not in "biu", max(precision, _ROUNDING))
-        codes = values.astype(np.intp)
+        codes = codes_of(values)
         numbers = np.array([*range(len(column.levels)), np.nan])
         if _are_zeros_and_ones(column.levels):
             numbers[:-1] = [float(level) for level in column.levels]

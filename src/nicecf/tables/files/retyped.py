@@ -41,6 +41,8 @@ class ColumnLike(Protocol):
     @property
     def missing(self) -> Any: ...
     @property
+    def is_ordinal(self) -> bool: ...
+    @property
     def has_missing(self) -> bool: ...
 
 
@@ -51,7 +53,8 @@ def like(
 
     Text that training had as text stays text ('01234'), numbers are numbers, 'true', 'True' and '1' are True where
     it had booleans; an empty cell is missing, and so is 'NA' unless training had a category of that name. What cannot
-    be so is a FileError that names the column, the line and the value. A category that training never saw is kept.
+    be so is a FileError that names the column, the line and the value. A category that training never saw is kept,
+    but not among ordered ones: it would have no place there.
 
     ``id`` names the column with the labels of the rows, ``ignore`` columns that are left out; others that training
     did not have are an error.
@@ -110,7 +113,10 @@ def _read(cells: _Cells) -> Any:
         distinct, codes = cells.converted(_as_measure)
         numbers = np.array([np.nan if one is None else float(one) for one in distinct] + [np.nan])
         return _numbers(numbers[codes], cells.column.prototype.dtype)
-    distinct, codes = cells.converted(_as_level(cells.column, is_text=cells.table.is_text))
+    as_level = _as_level(cells.column, is_text=cells.table.is_text)
+    if cells.column.is_ordinal:
+        as_level = _known_level(as_level, cells.column)
+    distinct, codes = cells.converted(as_level)
     values = np.empty(len(distinct) + 1, dtype=object)
     values[:] = [*distinct, None]
     return _levels(values[codes], cells.column)
@@ -175,6 +181,22 @@ def _as_level(column: ColumnLike, *, is_text: bool) -> Callable[[Any], Any]:
         return None if is_text and value in MISSING_WORDS else value
 
     return as_text
+
+
+def _known_level(as_level: Callable[[Any], Any], column: ColumnLike) -> Callable[[Any], Any]:
+    """The same, of a column whose categories have an order: one that is not among them is refused."""
+    levels = [plain(level) for level in column.levels]
+
+    def known(value: Any) -> Any:
+        level = as_level(value)
+        if level is not None and level not in levels:
+            raise _UnfitError(
+                f"holds {value!r}, which is not one of its levels, from low to high {listed(column.told_levels)}; "
+                "correct it, or leave the cell empty if it is not known"
+            )
+        return level
+
+    return known
 
 
 def _as_boolean(value: Any) -> bool | None:

@@ -92,7 +92,7 @@ class PlotFormatter:
         return formatted
 
     def _level(self, j: int, code: float) -> str:
-        return self.missing if code < 0 else self._text(self.schema.columns[j].levels[int(code)])
+        return self._text(self.schema.columns[j].levels[int(code)]) if code >= 0 else self.missing
 
     def _text(self, value: CellValue) -> str:
         if isinstance(value, (bool, np.bool_)):

@@ -136,10 +136,11 @@ def _others(batch: Batch, formatter: HtmlFormatter) -> list[str]:
     is_changed = np.zeros((n, len(schema.columns)), dtype=bool)
     is_changed[batch.steps.row(), batch.steps.feature] = True
     parts: list[list[str]] = [[] for _ in range(n)]
+    table = schema.container.by_columns(batch.table)
     for j, position in enumerate(schema.positions(batch.table)):
         here = np.flatnonzero(~is_changed[:, j])
         name = formatter.name(schema.columns[j].name)
-        values = schema.container.objects(schema.container.column(batch.table, position), here)
+        values = schema.container.objects(schema.container.column(table, position), here)
         for line, value in zip(here.tolist(), values, strict=True):
             parts[line].append(f"{name}: {formatter.value(schema.columns[j].name, value)}")
     return [_unchanged(those) for those in parts]

@@ -175,7 +175,7 @@ def _features(
     changed = np.bincount(place, minlength=n_places)
     is_category = schema.is_categorical[feature]
     numbers = _of_numbers(moves[~is_category], place[~is_category], n_places)
-    most = _most_frequent(moves[is_category], place[is_category], n_places)
+    most = _most_frequent(moves[is_category].fillna(-1.0), place[is_category], n_places)
     order = np.lexsort((np.arange(n_places), -changed, np.arange(n_places) // n_features))
     order = order[~distance.schema.is_computed[order % n_features]]
     each, of = order // n_features, order % n_features

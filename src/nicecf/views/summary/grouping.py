@@ -11,6 +11,7 @@ import pandas as pd
 
 from nicecf.exceptions import OptionError, listed, plain
 from nicecf.support.types import CellValue, Floats, Ints
+from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
 from nicecf.views.documents.columns import significant
 
@@ -50,8 +51,8 @@ def _of_column(schema: Schema, j: int, values: Floats) -> Groups:
     column = schema.columns[j]
     if not column.is_categorical:
         return _of_numbers(values, str(column.name))
-    codes = values.astype(np.intp)
-    in_order = isinstance(column.prototype.dtype, pd.CategoricalDtype)
+    codes = codes_of(values)
+    in_order = column.is_ordinal or isinstance(column.prototype.dtype, pd.CategoricalDtype)
     return _of_codes(codes, [plain(level) for level in column.levels], str(column.name), in_order=in_order)
 
 

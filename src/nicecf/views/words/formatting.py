@@ -152,7 +152,7 @@ def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: boo
     chance = formatter.chances(table["probability"].to_numpy(dtype=float), batch.target)
     feature, before, after, step = (table[name].tolist() for name in ("feature", "before", "after", "step"))
     ups = np.sign(batch.after.values[line, steps.feature] - batch.before.values[line, steps.feature])
-    is_ordered = ~batch.schema.is_categorical[steps.feature] & ~np.isnan(ups)
+    is_ordered = ~batch.schema.by_equality[steps.feature] & ~np.isnan(ups)
     # A column of a category that is spread over several is not too high or too low.
     is_ordered &= ~batch.is_together[steps.feature]
     direction = np.where(is_ordered & (_gains(batch) > 0), ups, 0).astype(int).tolist()

@@ -8,6 +8,7 @@ import numpy as np
 
 from nicecf.results.counterfactual import Counterfactual
 from nicecf.support.types import Floats
+from nicecf.tables.ordered import codes_of
 from nicecf.tables.statistics import ColumnStatistics
 from nicecf.views.plots.data.common import Caption, Explanation, Message, Step, counted, evened, listed
 from nicecf.views.words.wording import Wording
@@ -97,7 +98,8 @@ def _panel(this: Explanation, j: int, statistics: ColumnStatistics) -> Panel:
     before, after = float(this.row[j]), float(this.values[j])
     spread: Numbers | Categories
     if this.batch.schema.columns[j].is_categorical:
-        spread = _categories(this, j, statistics, int(before), int(after))
+        codes = codes_of(np.array([before, after])).tolist()
+        spread = _categories(this, j, statistics, *codes)
     else:
         spread = _numbers(this, statistics, before, after)
     return Panel(this.step(j), spread)
@@ -127,8 +129,12 @@ def _seen(edges: Floats, heights: Floats, marks: Floats) -> tuple[Floats, Floats
 
 
 def _categories(this: Explanation, j: int, statistics: ColumnStatistics, before: int, after: int) -> Categories:
-    """The two categories and the most frequent others, the most frequent first; a missing value comes last."""
-    n_levels = len(this.batch.schema.columns[j].levels)
+    """The two categories and the most frequent others, the most frequent first; a missing value comes last.
+
+    Of ordered categories, the lowest first.
+    """
+    column = this.batch.schema.columns[j]
+    n_levels = len(column.levels)
     counts = np.zeros(n_levels + 1, dtype=np.intp)
     counts[: len(statistics.counts)] = statistics.counts  # a category that training never saw has none
     counts[-1] = statistics.n_missing  # by the code of a missing value, -1, too
@@ -141,6 +147,8 @@ def _categories(this: Explanation, j: int, statistics: ColumnStatistics, before:
     kept = others if len(others) <= room else others[: room - 1]
     left_out = [code for code in others if code not in kept]
     shown = [code for code in order if code in asked or code in kept]
+    if column.is_ordinal:
+        shown.sort(key=lambda code: code % (n_levels + 1))  # a missing value, -1, comes last
     bars = [Bar(this.formatter.value(j, code), int(counts[code])) for code in shown]
     n_left_out = sum(int(counts[code]) for code in left_out)
     rest = Bar(counted(len(left_out), "other", "others"), n_left_out) if left_out else None

@@ -78,7 +78,7 @@ def frequencies_of(cfs: Counterfactuals, wording: Wording | None = None) -> Freq
         np.where(np.isnan(batch.before.values), 0.0, batch.before.values),
         np.where(np.isnan(batch.after.values), 0.0, batch.after.values),
     )
-    is_number = ~batch.schema.is_categorical & ~np.isnan(batch.before.values) & ~np.isnan(batch.after.values)
+    is_number = ~batch.schema.by_equality & ~np.isnan(batch.before.values) & ~np.isnan(batch.after.values)
     up, down = changed & is_number & (values > rows), changed & is_number & (values < rows)
     decided, counts = np.unique(batch.before.decided[batch.found], return_counts=True)
     largest = np.sort(np.argsort(-counts, kind="stable")[:_MOST_CLASSES])

@@ -15,6 +15,8 @@ from nicecf.results.batch import Batch
 from nicecf.results.counterfactual import Counterfactual
 from nicecf.results.provenance import Maker
 from nicecf.support.types import Floats, Ints
+from nicecf.tables.ordered import codes_of
+from nicecf.tables.schema import differs
 from nicecf.tables.statistics import ColumnStatistics
 from nicecf.views.plots.data.common import Caption, Explanation, evened, listed
 from nicecf.views.words.wording import Wording
@@ -246,10 +248,11 @@ def _window(statistics: ColumnStatistics, marks: Floats) -> tuple[float, float]:
 
 def _levels(this: Explanation, j: int, name: str, statistics: ColumnStatistics, marks: Floats) -> tuple[Axis, Floats]:
     """The categories of the marks, then the most frequent; a missing value where a mark has one."""
-    counts = np.zeros(len(this.batch.schema.columns[j].levels), dtype=np.intp)
+    column = this.batch.schema.columns[j]
+    counts = np.zeros(len(column.levels), dtype=np.intp)
     counts[: len(statistics.counts)] = statistics.counts
-    asked = list(dict.fromkeys(int(code) for code in marks))
-    common = this.batch.schema.columns[j].common
+    asked = list(dict.fromkeys(codes_of(marks).tolist()))
+    common = column.common
     shareable = np.arange(len(counts)) if common is None else common[common >= 0].astype(np.intp)
     frequent = [
         int(code) for code in shareable[np.argsort(-counts[shareable], kind="stable")] if int(code) not in asked
@@ -259,11 +262,11 @@ def _levels(this: Explanation, j: int, name: str, statistics: ColumnStatistics, 
     held = np.array([statistics.n_missing if code < 0 else counts[code] for code in codes], dtype=np.float64)
     values = np.arange(len(codes), dtype=np.float64)
     axis = Axis(name, values, -0.5, len(codes) - 0.5, levels, np.empty(0), held)
-    return axis, np.array(codes, dtype=np.float64)
+    return axis, np.array([column.missing_code if code < 0 else code for code in codes], dtype=np.float64)
 
 
 def _place(axis: Axis, codes: Floats, value: float) -> float:
-    return float(value) if axis.levels is None else float(np.flatnonzero(codes == value)[0])
+    return float(value) if axis.levels is None else float(np.flatnonzero(~differs(codes, np.array(value)))[0])
 
 
 def _formatted(this: Explanation, points: Floats, across: int, up: int) -> list[dict[str, str]]:
