@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import OptionError, plain
+from nicecf.rules import moment_bounds
 from nicecf.rules.columns import RuledRows, float_dtype, held
 from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
+from nicecf.rules.moments import comparable, moment_of, number_of_cell, plain_text
 from nicecf.rules.parameters import Feature, Line, check_known, is_missing, is_pair
 from nicecf.support.phrases import Features, Statement, Value
 from nicecf.support.types import Bools, Floats, Ints, is_number
@@ -48,10 +51,13 @@ class Ranges(PerFeature[Pair]):
         return {name: _plain_bound(bound) for name, bound in named if bound is not None}
 
     def from_line(self, line: Line) -> Any:
-        return (line.get("low"), line.get("high")) if "low" in line or "high" in line else None
+        low, high = (number_of_cell(line.get(name)) for name in ("low", "high"))
+        return (low, high) if "low" in line or "high" in line else None
 
     def merge_one(self, feature: Feature, mine: Pair, theirs: Pair) -> Pair:
         lows, highs = ([bound for bound in both if bound is not None] for both in zip(mine, theirs, strict=True))
+        if any(_has_moments(bound) for bound in (*lows, *highs)):
+            return moment_bounds.stricter(feature, lows, max), moment_bounds.stricter(feature, highs, min)
         low = lows[0] if len(lows) == 1 else np.fmax(*_comparable(lows)) if lows else None
         high = highs[0] if len(highs) == 1 else np.fmin(*_comparable(highs)) if highs else None
         return low, high
@@ -65,7 +71,12 @@ class Ranges(PerFeature[Pair]):
 
     def condition(self, feature: Feature, one: Pair, rows: RuledRows) -> Within:
         rows.check_numeric(feature, self.name)
-        dtype = float_dtype(rows.trained, rows.position(feature, self.name))
+        j = rows.position(feature, self.name)
+        if rows.trained.columns[j].temporal is not None:
+            one = moment_bounds.of_column(feature, one, rows.trained.columns[j])
+        elif any(_has_moments(bound) for bound in one):
+            raise OptionError(f"the range of {feature!r} is one of dates or durations, but it is a column of numbers.")
+        dtype = float_dtype(rows.trained, j)
         low, high = (_of_rows(feature, bound, none, rows) for bound, none in zip(one, (-np.inf, np.inf), strict=True))
         return Within(held(low, dtype), held(high, dtype))
 
@@ -84,7 +95,10 @@ class Ranges(PerFeature[Pair]):
             return super().relax(rules, about, found)
         low, high = rules.ranges[about]
         _, after, _ = found.change(about)
-        wider = (None if low is None else min(low, after), None if high is None else max(high, after))
+        wider = (
+            None if low is None else min(low, comparable(after, low)),
+            None if high is None else max(high, comparable(after, high)),
+        )
         instead = Statement("relaxation.ranges", {"feature": Features((about,)), "after": Value(after)})
         return instead, {self.name: {**rules.ranges, about: wider}}
 
@@ -120,9 +134,15 @@ def _bound(feature: Feature, given: Any, *, none: float) -> Bound:
         if abs(given) > _LARGEST:
             return None if (given > 0) == (none > 0) else -none
         return plain(given)
+    moment = moment_of(given)
+    if moment is not None:
+        return moment
     has_numbers = isinstance(given, (Sequence, np.ndarray)) or hasattr(given, "to_numpy")
     if isinstance(given, (str, bytes)) or not has_numbers:
         _refuse(feature, given)
+    moments = moment_bounds.of_rows(feature, given)
+    if moments is not None:
+        return moments
     try:
         array = np.array([np.nan if is_missing(value) else value for value in given], dtype=np.float64)
     except (TypeError, ValueError):
@@ -134,7 +154,8 @@ def _bound(feature: Feature, given: Any, *, none: float) -> Bound:
 def _refuse(feature: Feature, given: Any) -> NoReturn:
     raise OptionError(
         f"the range of {feature!r} has a bound that is not a number: {str(given)[:60]!r}. Pass a number, None for no "
-        "bound, or one number per row. For categories, use allowed."
+        "bound, or one number per row; of dates, a date such as '2024-03-01', and of durations one such as '30 days'. "
+        "For categories, use allowed."
     )
 
 
@@ -147,6 +168,9 @@ def _check_not_empty(feature: Feature, low: Bound, high: Bound) -> None:
         )
     if any(is_number(bound) and bound == nothing for bound, nothing in ((low, np.inf), (high, -np.inf))):
         raise OptionError(f"the range of {feature!r} is empty. A feature that may not change at all is immutable.")
+    if any(_has_moments(bound) for bound in (low, high)):
+        moment_bounds.check_not_empty(feature, low, high)
+        return
     if low is not None and high is not None and np.any(np.asarray(low) > np.asarray(high)):
         lows, highs = np.broadcast_arrays(np.atleast_1d(low), np.atleast_1d(high))
         row = int(np.argmax(lows > highs))
@@ -158,11 +182,19 @@ def _check_not_empty(feature: Feature, low: Bound, high: Bound) -> None:
 
 
 def _plain_bound(bound: Bound) -> Any:
-    return bound.tolist() if hasattr(bound, "tolist") else bound
+    if np.ndim(bound) and _has_moments(bound):
+        return [plain_text(one) for one in bound]
+    return bound.tolist() if hasattr(bound, "tolist") else plain_text(bound)
+
+
+def _has_moments(bound: Bound) -> bool:
+    return isinstance(bound, (datetime, timedelta)) or (np.ndim(bound) > 0 and np.asarray(bound).dtype == object)
 
 
 def _bound_of(bound: Bound, row: int) -> Bound:
     own = np.asarray(bound)[row] if np.ndim(bound) else bound
+    if isinstance(own, (datetime, timedelta)):
+        return own
     return None if own is None or not np.isfinite(own) else plain(own)
 
 
