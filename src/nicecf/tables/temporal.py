@@ -105,10 +105,23 @@ class Temporal:
             given = given.to_pytimedelta()
         return _bounded(given // _MICROSECOND)
 
+    @property
+    def smallest(self) -> int:
+        """What all values that the column can hold are multiples of: whole days, if it holds dates alone."""
+        return DAY if self.kind == "date" else 1
+
+    def held(self, values: Floats) -> Floats:
+        """The nearest numbers that stand for values that the column can hold."""
+        return _multiples(values, self.smallest)
+
     def rounded(self, values: Floats) -> Floats:
         """The nearest numbers that stand for values like those of the column, such as whole days for dates."""
-        most = LARGEST // self.unit * self.unit
-        return np.clip(np.rint(values / self.unit) * self.unit, -most, most) + 0.0
+        return _multiples(values, self.unit)
+
+
+def _multiples(values: Floats, unit: int) -> Floats:
+    most = LARGEST // unit * unit
+    return np.clip(np.rint(values / unit) * unit, -most, most) + 0.0
 
 
 def _bounded(number: int) -> float:
