@@ -53,16 +53,21 @@ def shown(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else one_line(str(value))
 
 
-def shown_date(value: dt.date) -> str:
-    """A date as ISO writes it, with as much of its time as there is: none at midnight.
+def shown_date(value: dt.date, phrases: Mapping[str, str] | None = None) -> str:
+    """A date as the phrases of a language write it, else as ISO does, with as much of its time as there is.
+
+    At midnight there is none.
 
     >>> shown_date(dt.datetime(2024, 3, 1, 14, 5)), shown_date(dt.datetime(2024, 3, 1, 14, 5, 7, tzinfo=dt.UTC))
     ('2024-03-01 14:05', '2024-03-01 14:05:07+00:00')
     """
+    written = "{year}-{month}-{day}" if phrases is None else phrases["date.day"]
+    day = written.format(year=f"{value.year:04d}", month=f"{value.month:02d}", day=f"{value.day:02d}")
     if not isinstance(value, dt.datetime) or value.time() == dt.time():
-        return f"{value:%Y-%m-%d}"
+        return day
     rest = "auto" if value.microsecond else "seconds" if value.second else "minutes"
-    return value.isoformat(" ", timespec=rest)
+    time = value.isoformat(" ", timespec=rest).partition(" ")[2]
+    return f"{day} {time}" if phrases is None else phrases["date.with_time"].format(date=day, time=time)
 
 
 def shown_duration(value: dt.timedelta, phrases: Mapping[str, str] | None = None) -> str:
@@ -85,6 +90,21 @@ def shown_duration(value: dt.timedelta, phrases: Mapping[str, str] | None = None
     if value >= dt.timedelta(0):
         return text
     return f"minus {text}" if phrases is None else phrases["duration.negative"].format(duration=text)
+
+
+def signed_duration(value: dt.timedelta) -> str:
+    """A difference of dates or durations, for a column of a table.
+
+    >>> signed_duration(dt.timedelta(days=-3)), signed_duration(dt.timedelta(days=3))
+    ('-3 days', '+3 days')
+    """
+    sign = "-" if value < dt.timedelta(0) else "+" if value else ""
+    return f"{sign}{shown_duration(abs(value))}"
+
+
+def said_moment(value: dt.date | dt.timedelta, phrases: Mapping[str, str]) -> str:
+    """A date or a duration in the phrases of a language."""
+    return shown_duration(value, phrases) if isinstance(value, dt.timedelta) else shown_date(value, phrases)
 
 
 def _counted(count: str, unit: str, phrases: Mapping[str, str] | None) -> str:
