@@ -68,7 +68,6 @@ def _run(options: argparse.Namespace) -> int:
     from nicecf import NICE
     from nicecf.exceptions import ModelError, OptionError, listed
     from nicecf.models import files as modelfiles
-    from nicecf.tables import files as tablefiles
 
     if options.label is None and not options.no_justified:
         raise OptionError("--label is missing: name the label column of the training table (or use --no-justified).")
@@ -76,7 +75,7 @@ def _run(options: argparse.Namespace) -> int:
     common.check_outputs({"--out": options.out}, [options.train, model_file, options.rules])
     rules = common.rules_of(options)
     model = common.load_model(options)
-    table = tablefiles.read(options.train, format=options.format, text=options.text).reset_index(drop=True)
+    table = common.training_table(options.train, options)
     X, y = common.split(table, options.train, label=options.label, ignored=options.ignore)
     X = _as_trained(X, model, options)
     labels = _labels(model, options, y)

@@ -44,7 +44,7 @@ class PandasFrames:
             return "category"
         if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
             return "number"
-        inferred = pd.api.types.infer_dtype(cells, skipna=True)
+        inferred = pandas_temporal.inferred_of(cells)
         if pandas_temporal.is_temporal(cells, inferred):
             return "temporal"
         return shared.kind_of_values(inferred, dtype, name)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nicecf.support.time_zones import zone_of
 from nicecf.support.types import Floats
 from nicecf.tables.temporal import (
     DAY,
@@ -22,10 +23,16 @@ from nicecf.tables.temporal import (
     unit_of,
     whole_numbers,
     write_objects,
-    zone_of,
 )
 
 _OBJECTS = {"datetime", "date", "timedelta"}
+
+
+def inferred_of(cells: pd.Series[Any]) -> str:
+    """What kind of values a column holds, as pandas says; a column of which all are missing is empty, even of NaT."""
+    inferred = str(pd.api.types.infer_dtype(cells, skipna=True))
+    is_empty = cells.dtype == object and inferred in _OBJECTS and bool(cells.isna().all())
+    return "empty" if is_empty else inferred
 
 
 def is_temporal(cells: pd.Series[Any], inferred: str | None = None) -> bool:
@@ -62,7 +69,7 @@ def _arrow_form(of_arrow: Any) -> tuple[TemporalKind, str, Any] | None:
 
 def read(cells: pd.Series[Any], name: Hashable) -> tuple[Temporal, Floats] | None:
     """The column as numbers, and what it holds; None if it holds no dates or durations."""
-    if not is_temporal(cells, pd.api.types.infer_dtype(cells, skipna=True) if cells.dtype == object else None):
+    if not is_temporal(cells, inferred_of(cells) if cells.dtype == object else None):
         return None
     if cells.dtype == object:
         return read_objects(cells.to_numpy(dtype=object), name)

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import SchemaError
+from nicecf.support.time_zones import zone_of
 from nicecf.support.types import Bools, Cells, Floats, Ints, Objects, Table
 from nicecf.tables import cells as shared
 from nicecf.tables.cells import Kind
-from nicecf.tables.temporal import PER_UNIT, Temporal, TemporalKind, numbers_of_units, unit_of, whole_numbers, zone_of
+from nicecf.tables.temporal import PER_UNIT, Temporal, TemporalKind, numbers_of_units, unit_of, whole_numbers
 
 
 class PolarsFrames:

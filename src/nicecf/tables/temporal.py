@@ -27,7 +27,7 @@ DAY = 86_400_000_000
 # How many microseconds each unit of a dtype lasts; a nanosecond is less than one.
 PER_UNIT = {"D": DAY, "s": 1_000_000, "ms": 1000, "us": 1, "ns": 0}
 # What made-up values are multiples of: the first that all training values are multiples of.
-_UNITS = (DAY, 3_600_000_000, 60_000_000, 1_000_000, 1000, 1)
+UNITS = (DAY, 3_600_000_000, 60_000_000, 1_000_000, 1000, 1)
 # What pandas can hold in nanoseconds. What lies beyond is no date, but a sign, such as 9999-12-31 for "no end": as a
 # number it would be all there is to the range of its column.
 LARGEST = (2**63 - 1) // 1000
@@ -38,6 +38,8 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 _ONE_OF = {"datetime": "a date with a time", "date": "a date", "duration": "a duration"}
 # "30" would be nanoseconds to pandas.
 _NUMBER = re.compile(r"[+-]?[\d.,\s]*")
+# Python would leave these digits out.
+_TOO_FINE = re.compile(r"[.,]\d{7}")
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Temporal:
             return self.duration(given)
         when = _date_of(given)
         if when is None:
-            raise ValueError("write a date, such as '2024-03-01' or '2024-03-01 14:30'")
+            raise ValueError("write a date, such as '2024-03-01' or '2024-03-01 14:30', to the microsecond at most")
         if when.tzinfo is None and self.tz is not None:
             when = pd.Timestamp(when).tz_localize(self.tz, ambiguous=False, nonexistent="shift_forward").to_pydatetime()
         if when.tzinfo is not None and self.tz is None:
@@ -133,13 +135,13 @@ def _bounded(number: int) -> float:
 def _date_of(given: Any) -> dt.datetime | None:
     if isinstance(given, str):
         try:
-            given = dt.datetime.fromisoformat(given.strip())
+            given = None if _TOO_FINE.search(given) else dt.datetime.fromisoformat(given.strip())
         except ValueError:
             return None
     if given is pd.NaT:
         return None
     if isinstance(given, pd.Timestamp):
-        return given.to_pydatetime(warn=False)
+        return None if given.nanosecond else given.to_pydatetime()
     if isinstance(given, dt.datetime):
         return given
     return dt.datetime(given.year, given.month, given.day) if isinstance(given, dt.date) else None
@@ -161,14 +163,6 @@ def plain_moment(value: Any) -> Any:
     if isinstance(value, pd.Timedelta) and not value.nanoseconds:
         return value.to_pytimedelta()
     return value
-
-
-def zone_of(name: str) -> Any:
-    """The time zone of this name, as pandas reads it; ValueError if there is none."""
-    try:
-        return pd.DatetimeTZDtype("us", name).tz
-    except (TypeError, KeyError, LookupError, AttributeError) as error:
-        raise ValueError(f"{name!r} is not a time zone") from error
 
 
 def numbers_of_units(held: Whole, missing: Bools, unit: str, kind: TemporalKind, name: Hashable) -> Floats:
@@ -222,7 +216,7 @@ def unit_of(numbers: Floats, smallest: int) -> int:
     3600000000
     """
     there = numbers[~np.isnan(numbers)]
-    return next(unit for unit in _UNITS if unit <= max(smallest, 1) or not (there % unit).any())
+    return next(unit for unit in UNITS if unit <= max(smallest, 1) or not (there % unit).any())
 
 
 def whole_numbers(values: Floats) -> tuple[Whole, Bools]:
