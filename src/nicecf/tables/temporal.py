@@ -38,6 +38,7 @@ _MICROSECOND = dt.timedelta(microseconds=1)
 _ONE_OF = {"datetime": "a date with a time", "date": "a date", "duration": "a duration"}
 # "30" would be nanoseconds to pandas.
 _NUMBER = re.compile(r"[+-]?[\d.,\s]*")
+_WEEKS = re.compile(r"(\d+(?:\.\d+)?)\s*weeks?\b")  # which pandas does not read
 # Python would leave these digits out.
 _TOO_FINE = re.compile(r"[.,]\d{7}")
 
@@ -98,7 +99,8 @@ class Temporal:
         given = plain(given) if isinstance(given, np.generic) else given
         if isinstance(given, str) and not _NUMBER.fullmatch(given):
             try:
-                given = pd.Timedelta(given.lower() if not given.startswith(("P", "-P")) else given)
+                is_iso = given.startswith(("P", "-P"))
+                given = pd.Timedelta(given if is_iso else _WEEKS.sub(_in_days, given.lower()))
             except ValueError:
                 raise ValueError("write a duration, such as '30 days' or '1 day 6 hours'") from None
         if not isinstance(given, dt.timedelta) or given is pd.NaT:
@@ -124,6 +126,10 @@ class Temporal:
 def _multiples(values: Floats, unit: int) -> Floats:
     most = LARGEST // unit * unit
     return np.clip(np.rint(values / unit) * unit, -most, most) + 0.0
+
+
+def _in_days(weeks: re.Match[str]) -> str:
+    return f"{7 * float(weeks[1])} days"
 
 
 def _bounded(number: int) -> float:
