@@ -9,12 +9,10 @@ import numpy as np
 import pandas as pd
 
 from nicecf.support.formats import shown_duration
-from nicecf.tables.temporal import Temporal, is_date_or_duration, plain_moment
+from nicecf.tables.temporal import Temporal, is_date_or_duration, iso_date, plain_moment
 
 # A date at its first moment, or a duration.
 Moment: TypeAlias = dt.datetime | dt.timedelta
-
-_DATES = Temporal("datetime")
 
 
 def moment_of(given: Any) -> Moment | None:
@@ -40,10 +38,9 @@ def moment_of(given: Any) -> Moment | None:
 
 
 def _of_text(text: str) -> Moment | None:
-    try:
-        return dt.datetime.fromisoformat(text.strip())
-    except ValueError:
-        pass
+    date = iso_date(text)
+    if date is not None:
+        return date
     try:
         return dt.timedelta(microseconds=Temporal.duration(text))
     except ValueError:

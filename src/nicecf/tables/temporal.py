@@ -39,8 +39,8 @@ _ONE_OF = {"datetime": "a date with a time", "date": "a date", "duration": "a du
 # "30" would be nanoseconds to pandas.
 _NUMBER = re.compile(r"[+-]?[\d.,\s]*")
 _WEEKS = re.compile(r"(\d+(?:\.\d+)?)\s*weeks?\b")  # which pandas does not read
-# Python would leave these digits out.
-_TOO_FINE = re.compile(r"[.,]\d{7}")
+# Python takes any sign between date and time, and leaves out digits after the sixth.
+_ISO = re.compile(r"\d{4}-\d\d-\d\d([T ](?!.*[.,]\d{7}).+)?")
 
 
 @dataclass(frozen=True)
@@ -138,12 +138,21 @@ def _bounded(number: int) -> float:
     return float(number)
 
 
+def iso_date(text: str) -> dt.datetime | None:
+    """A date as ISO writes it, with or without a time; None if the text is none, or is finer than a microsecond.
+
+    >>> iso_date("2024-03-01 14:05"), iso_date("1 March")
+    (datetime.datetime(2024, 3, 1, 14, 5), None)
+    """
+    try:
+        return dt.datetime.fromisoformat(text.strip()) if _ISO.fullmatch(text.strip()) else None
+    except ValueError:
+        return None
+
+
 def _date_of(given: Any) -> dt.datetime | None:
     if isinstance(given, str):
-        try:
-            given = None if _TOO_FINE.search(given) else dt.datetime.fromisoformat(given.strip())
-        except ValueError:
-            return None
+        return iso_date(given)
     if given is pd.NaT:
         return None
     if isinstance(given, pd.Timestamp):
