@@ -158,10 +158,10 @@ class Constraints:
         """Read rules from a table with one line for each feature, such as a sheet; empty cells mean no rule.
 
         Its columns: ``feature``, and any of ``immutable`` (true), ``direction`` (increasing or decreasing; of
-        dates, later or earlier), ``order`` (of the values of a categorical feature that has a direction), ``low``, ``high``, ``allowed``, ``forbid``
-        (before > after), ``step``, ``group`` (features with the same word belong together), ``derived`` (an
-        expression), ``relations`` and ``may_change`` (true). Several values in a cell are separated by ``|``, or are a
-        list.
+        dates, later or earlier), ``order`` (of the values of a categorical feature that has a direction), ``low``,
+        ``high``, ``allowed``, ``forbid`` (before > after), ``step``, ``group`` (features with the same word belong
+        together), ``derived`` (an expression), ``relations`` and ``may_change`` (true). Several values in a cell are
+        separated by ``|``, or are a list.
 
         >>> sheet = pd.DataFrame({"feature": ["sex", "age"], "immutable": ["yes", ""], "direction": ["", "increasing"]})
         >>> Constraints.from_frame(sheet)
