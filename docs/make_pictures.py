@@ -109,10 +109,12 @@ def figure_2() -> Callable[[bool], Picture]:
 
 def of_the_tutorials() -> Iterator[tuple[str, Callable[[bool], Picture]]]:
     """One picture of each tutorial that has one."""
-    credit, fraud, wines = (_names_after(f"tutorials/{page}.md") for page in ("credit", "fraud", "multiclass"))
+    pages = ("credit", "fraud", "multiclass", "dates")
+    credit, fraud, wines, dates = (_names_after(f"tutorials/{page}.md") for page in pages)
     yield "letter", lambda dark: plots.changes(credit["cfs"][7], dark=dark, wording=credit["wording"])
     yield "alerts", lambda dark: plots.frequencies(fraud["cfs"], dark=dark)
     yield "wines", lambda dark: plots.regions(wines["several"][2], dark=dark)
+    yield "dates", lambda dark: plots.changes(dates["cfs"][4], dark=dark)
 
 
 def _names_after(page: str) -> dict[str, Any]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from fuzz import moments
 from fuzz.models import CellEstimator, CellModel, HashCells, LinearCells, Model
 from fuzz.oracle import Panel, Rules
 from fuzz.tables import Column, Random, Tables, n_rows
@@ -329,6 +331,11 @@ def _direction(kind: str) -> Callable[..., None]:
 
 
 def _ranges(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
+    if moments.is_moment(column.pool[0]):
+        low, high = (None if random.random() < 0.3 else end for end in moments.bounds(random, column.pool))
+        if (low, high) != (None, None):
+            rules.ranges[j] = (low, high)
+        return
     values = sorted(float(value) for value in column.pool)
     ends = sorted(random.choice([values[0], values[-1], *values, values[0] - 1, 0.1, 0.3], 2).tolist())
     low, high = (None if random.random() < 0.3 else end for end in ends)
@@ -356,6 +363,9 @@ def _forbid(random: Random, rules: Rules, j: int, column: Column, n_bounds: int)
 
 
 def _step(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
+    if moments.is_moment(column.pool[0]):
+        rules.step[j] = timedelta(hours=float(random.choice([0.5, 12, 24, 240])))
+        return
     rules.step[j] = float(random.choice([0.1, 0.5, 1.0, 2.0]))
 
 

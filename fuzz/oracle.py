@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from fuzz.models import Model
+from fuzz.moments import number_of
 from fuzz.tables import MISSING, code_of
 
 NEAR = 1e-9
@@ -243,7 +244,7 @@ class Ruled:
 
     def _is_within(self, j: int, after: float, low: Any, high: Any) -> bool:
         low, high = (end[self.line] if np.ndim(end) else end for end in (low, high))
-        low, high = (None if end is None or np.isnan(end) else self._read(j, end) for end in (low, high))
+        low, high = (None if end is None or end != end else self._read(j, end) for end in (low, high))
         if np.isnan(after):
             return low is None and high is None
         return (low is None or after >= low) and (high is None or after <= high)
@@ -260,6 +261,7 @@ class Ruled:
     def _is_in_steps(self, j: int, before: float, after: float, step: float, strictly: bool) -> bool:
         if np.isnan(before) or np.isnan(after):
             return False
+        step = number_of(step)
         away = abs(after - before - round((after - before) / step) * step)
         rounding = float(np.finfo(self.dtypes[j]).eps) * (1 if strictly else 16)
         return away <= max(rounding, 0.0 if strictly else 1e-6) * max(abs(before), abs(after))
@@ -326,7 +328,7 @@ def counts_of(train: np.ndarray) -> list[dict[Any, int]]:
 def _encoded(value: Any, is_category: bool) -> float:
     if is_category:
         return code_of(MISSING if value is None else value)
-    return float("nan") if value is None else float(value)
+    return float("nan") if value is None else number_of(value)
 
 
 def _in_direction(before: float, after: float, order: list[Any] | None, sign: int, is_category: bool) -> bool:

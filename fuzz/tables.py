@@ -18,6 +18,8 @@ import polars as pl
 import pyarrow as pa
 from scipy import sparse
 
+from fuzz import moments
+
 Random = np.random.Generator
 
 
@@ -143,6 +145,8 @@ def take(X: Any, rows: Sequence[int]) -> Any:
 
 
 def _numbers(cells: Any) -> np.ndarray:
+    if moments.are_moments(cells):
+        return np.array([_number(value) for value in cells.to_list()], dtype=float)
     if isinstance(cells, pl.Series):
         if cells.dtype == pl.Object or cells.dtype == pl.String:
             return np.array([_number(value) for value in cells.to_list()])
@@ -155,7 +159,9 @@ def _numbers(cells: Any) -> np.ndarray:
 
 
 def _number(value: Any) -> float:
-    return float("nan") if is_missing(value) else float(value)
+    if is_missing(value):
+        return float("nan")
+    return moments.hours(value) if moments.is_moment(value) else float(value)
 
 
 def _category_codes(cells: Any) -> np.ndarray:
@@ -263,6 +269,8 @@ def _unseen_for(family: Family, pool: list[Any]) -> list[Any]:
     if family.levels:
         return []
     if not family.is_category:
+        if moments.is_moment(pool[0]):
+            return moments.unseen(pool)
         if all(isinstance(value, int) for value in pool):
             return [value for value in (max(pool) + 3, min(pool) - 2) if abs(value) <= 2**53 and _fits(family, value)]
         if isinstance(pool[0], Decimal):
@@ -417,7 +425,7 @@ def _pandas_families() -> list[Family]:
     ]
     if int(pd.__version__.split(".")[0]) >= 3:  # before, str was no dtype of its own
         families.append(Family("str", True, _texts, _pandas_extension("str"), True, is_friendly=True))
-    return families
+    return [*families, *moments.pandas_families(Family)]
 
 
 # --- polars -----------------------------------------------------------------------------------------------------------
@@ -454,7 +462,7 @@ def _polars_families() -> list[Family]:
         Family("pl.Enum, fewer", True, _rungs, _polars_ordered(fewer=True), True, levels=LADDER),
         Family("pl.Boolean", True, lambda random: [False, True], _polars(pl.Boolean), True),
     ]
-    return families
+    return [*families, *moments.polars_families(Family)]
 
 
 # --- numpy: the whole array has one dtype -----------------------------------------------------------------------------

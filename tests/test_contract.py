@@ -37,6 +37,14 @@ QUICK = {
 METHODS |= {
     one.__name__: functools.partial(one, **QUICK.get(one, {})) for one in baselines.ALL if one is not baselines.DiCE
 }
+# With dates and durations among the columns: one of each kind of search, and all baselines.
+LATER = Constraints(increasing=["customer_since"], step={"waited": "1 day"}, ranges={"waited": (None, "20 days")})
+METHODS |= {
+    "nice-dates": functools.partial(NICE, search="greedy", optimize="plausibility"),
+    "nice-thorough-dates": functools.partial(NICE, optimize="balanced"),
+    "nice-rules-dates": functools.partial(NICE, constraints=LATER),
+    **{f"{one.__name__}-dates": METHODS[one.__name__] for one in baselines.ALL if one is not baselines.DiCE},
+}
 NUMBERS_ONLY = {one.__name__ for one in baselines.ALL if not one.takes_categories}
 
 
@@ -48,6 +56,13 @@ OF_FIT = {
 }
 # Many calls: for one of each kind of search at once, for their variants in depth.
 THREADS = testing.check_threads_may_share_one_explainer
+OF_DATES = {
+    testing.check_found_rows_are_in_the_target,
+    testing.check_types_order_and_index_are_kept,
+    testing.check_changes_are_the_differences,
+    testing.check_inputs_are_untouched,
+    testing.check_it_pickles,
+}
 VARIANTS = {"nice-none", "nice-proximity", "nice-std-unjustified", "nice-predict-weights", "nice-thorough",
             "nice-thorough-plausibility", "nice-thorough-under-rules"}  # fmt: skip
 
@@ -68,6 +83,8 @@ def data_of(method):
         return with_order
     if method.endswith("derived"):
         return with_points
+    if method.endswith("dates"):
+        return testing.applicants_with_dates
     return testing.applicants_in_numbers if method in NUMBERS_ONLY else testing.applicants
 
 
@@ -91,7 +108,12 @@ def maker(method, check):
     return METHODS[method] if check in OF_FIT else lambda model: Once(method)
 
 
-CASES = [(method, check) for method in METHODS for check in testing.all_checks]
+CASES = [
+    (method, check)
+    for method in METHODS
+    for check in testing.all_checks
+    if check in OF_DATES or not method.endswith("dates")
+]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +130,8 @@ def test_contract(method, check):
 
 @pytest.mark.parametrize("check", testing.rule_checks, ids=lambda check: check.__name__)
 @pytest.mark.parametrize(
-    "method", [name for name in METHODS if name.startswith("nice") and not name.endswith(("derived", "ordinal"))]
+    "method",
+    [name for name in METHODS if name.startswith("nice") and not name.endswith(("derived", "dates", "ordinal"))],
 )
 def test_contract_of_rules(method, check):
     check(maker(method, check))

@@ -90,8 +90,8 @@ class NICE(Explainer):
         A function rows -> error, where lower is better. It replaces the autoencoder that ``fit`` trains for
         ``optimize="plausibility"`` or ``"balanced"``.
     categorical_features
-        ``"auto"``: the text, category and bool columns of a frame, no column of an array. Or names, positions or a
-        mask.
+        ``"auto"``: the text, category and bool columns of a frame, no column of an array; dates and durations are
+        numbers. Or names, positions or a mask.
     decision
         What counts as the model's decision. None: the highest probability, or the threshold of scikit-learn's
         FixedThresholdClassifier and TunedThresholdClassifierCV. A number: the cut-off for the probability of the

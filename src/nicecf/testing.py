@@ -73,6 +73,10 @@ class Scorecard:
         if "home" in X.columns:
             points = points + np.array([{"own": 1.5, "rent": -0.5}.get(one, 0.0) for one in X["home"]])
             points = points + np.array([1.0 if one else 0.0 for one in X["guarantor"]])
+        if "customer_since" in X.columns:
+            years = (pd.Timestamp("2024-06-01") - pd.to_datetime(X["customer_since"])) / pd.Timedelta(days=365)
+            waited = X["waited"] / pd.Timedelta(days=30)
+            points = points + np.nan_to_num(years.to_numpy(dtype=float), nan=1.0) / 2 - waited.to_numpy(dtype=float)
         logits = np.column_stack([-points, np.full(len(points), 0.4), points])
         weights = expit(logits) + 1e-3
         return weights / weights.sum(axis=1, keepdims=True)
@@ -111,6 +115,20 @@ def applicants_in_numbers(n_rows: int = 120, *, seed: int = 0) -> tuple[pd.DataF
     noisy = np.flatnonzero(y != Scorecard().predict(X))[::9]
     decisions[noisy] = y.to_numpy()[noisy]
     return X, pd.Series(decisions, index=X.index, name="decision")
+
+
+def applicants_with_dates(n_rows: int = 120, *, seed: int = 0) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """The numbers, a column of dates (Python objects, some missing) and one of durations."""
+    X, _ = applicants_in_numbers(n_rows, seed=seed)
+    random = np.random.default_rng(seed)
+    days = pd.Timestamp("2018-01-01") + pd.to_timedelta(random.integers(0, 2000, n_rows), "D")
+    since = pd.Series(days.date, index=X.index, dtype=object)
+    X = X.assign(customer_since=since, waited=pd.to_timedelta(random.integers(0, 60, n_rows) * 12, "h"))
+    X["customer_since"] = since.where(random.random(n_rows) > 0.1, None).astype(object)
+    y = Scorecard().predict(X)
+    noisy = random.random(n_rows) < 0.1
+    y[noisy] = random.choice(Scorecard.classes_, int(noisy.sum()))
+    return X, pd.Series(y, index=X.index, name="decision")
 
 
 def check_found_rows_are_in_the_target(make: MakeMethod, data: MakeData = applicants) -> None:

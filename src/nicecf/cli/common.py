@@ -77,8 +77,28 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         "--text", type=names, default=[], metavar="a,b", help="CSV columns that are codes, such as 01234"
     )
     table.add_argument(
+        "--dates", type=names, default=[], metavar="a,b", help="CSV columns that are dates, such as 2024-03-01"
+    )
+    table.add_argument(
         "--categorical", type=names, metavar="a,b", help="the categorical features (default: text and booleans)"
     )
+
+
+def training_table(path: str, options: argparse.Namespace) -> pd.DataFrame:
+    """The training table in a file, read as the options say; columns of text that look like dates are told of."""
+    from nicecf.cli.terminal import say_beside
+    from nicecf.exceptions import listed
+    from nicecf.tables import files as tablefiles
+
+    table = tablefiles.read(path, format=options.format, text=options.text, dates=options.dates)
+    known = {*options.text, *options.ignore, options.label}
+    unread = [name for name in tablefiles.look_like_dates(table) if name not in known]
+    if unread:
+        say_beside(
+            f"Read as text, though every cell is a date: {listed(unread)}. If the model was trained on dates, add "
+            f"--dates {','.join(unread)}."
+        )
+    return table.reset_index(drop=True)
 
 
 def split(table: pd.DataFrame, path: str, *, label: str | None, ignored: Sequence[str]) -> tuple[pd.DataFrame, Any]:

@@ -74,7 +74,6 @@ def _run(options: argparse.Namespace) -> int:
     from nicecf import NICE
     from nicecf.exceptions import ModelError, OptionError, listed
     from nicecf.models import files as modelfiles
-    from nicecf.tables import files as tablefiles
 
     if options.label is None and not options.no_justified:
         raise OptionError("--label is missing: name the label column of the training table (or use --no-justified).")
@@ -82,7 +81,7 @@ def _run(options: argparse.Namespace) -> int:
     common.check_outputs({"--out": options.out}, [options.train, model_file, options.rules])
     rules = common.rules_of(options)
     model = common.load_model(options)
-    table = tablefiles.read(options.train, format=options.format, text=options.text).reset_index(drop=True)
+    table = common.training_table(options.train, options)
     X, y = common.split(table, options.train, label=options.label, ignored=options.ignore)
     X = _as_trained(X, model, options)
     labels = _labels(model, options, y)
@@ -201,7 +200,7 @@ def _told(nice: NICE, options: argparse.Namespace, y: Any) -> str:
     n_rows = int(learned.n_decided.sum())
     kinds = f"{common.counted(int((~is_categorical).sum()), 'number')} and {_categories(int(is_categorical.sum()))}"
     classes = nice.classes_
-    donors = np.empty(0)
+    donors = np.empty(0, dtype=np.intp)
     if len(classes):
         group = learned.index.group(np.arange(len(learned.index.values))) % len(classes)
         donors = np.bincount(group, minlength=len(classes))

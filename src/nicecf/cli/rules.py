@@ -41,10 +41,9 @@ def add(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     from nicecf import suggest_rules
     from nicecf.support.files import writing
-    from nicecf.tables import files as tablefiles
 
     common.check_outputs({"--out": options.out}, [options.table])
-    table = tablefiles.read(options.table, format=options.format, text=options.text).reset_index(drop=True)
+    table = common.training_table(options.table, options)
     X, y = common.split(table, options.table, label=options.label, ignored=options.ignore)
     kinds = "auto" if options.categorical is None else options.categorical
     rules = suggest_rules(X, y, categorical_features=kinds)

@@ -21,6 +21,7 @@ from nicecf.rules.constraints import Constraints
 from nicecf.support.json_values import from_json, to_json
 from nicecf.support.phrases import in_english
 from nicecf.support.types import Cells, Table
+from nicecf.tables import Container
 from nicecf.tables.column import Column
 from nicecf.tables.schema import Schema
 
@@ -250,6 +251,8 @@ def _header(values: list[Any], schema: Schema) -> Table:
 
 def _cell(value: Any, marker: Any, column: Column, schema: Schema) -> Cells:
     container = schema.container
+    if column.temporal is not None:
+        return _moment(value, marker, column, container)
     if not column.is_categorical:
         if value is not None and not isinstance(value, (Real, Decimal)):
             raise SchemaError(f"feature {column.name!r} is numeric, but the row has {value!r}")
@@ -268,6 +271,17 @@ def _cell(value: Any, marker: Any, column: Column, schema: Schema) -> Cells:
     # The categories of a guarded column are nobody's business but for the row's own.
     is_guarded = column.common is not None and isinstance(cells, pd.Categorical)
     return cells.remove_unused_categories() if is_guarded else cells
+
+
+def _moment(value: Any, marker: Any, column: Column, container: Container) -> Cells:
+    assert column.temporal is not None
+    try:
+        number = np.nan if value is None else column.temporal.number(value)
+    except ValueError as error:
+        raise SchemaError(
+            f"feature {column.name!r} holds {column.temporal.words}, but the row has {value!r}: {error}"
+        ) from None
+    return container.write_moments(np.array([number]), column.temporal, column.prototype, marker)
 
 
 def _is_alike(number: Any, other: Any) -> bool:

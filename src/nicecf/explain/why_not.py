@@ -12,11 +12,12 @@ import numpy as np
 from nicecf.exceptions import ModelError
 from nicecf.explain.fitted import Fitted, Neighborhood
 from nicecf.models.decision import Panel
-from nicecf.rules.columns import cell_of
+from nicecf.rules.columns import cell_of, is_date
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.expressions import Relation
 from nicecf.rules.kinds.forbid import forbids
 from nicecf.rules.kinds.kind import Candidate
+from nicecf.rules.kinds.one_way import of_dates
 from nicecf.rules.moving import contradictions
 from nicecf.rules.parameters import Feature
 from nicecf.rules.parts import Part, kept_text
@@ -157,7 +158,10 @@ class _WhyNot:
                     if at not in candidates or candidate.n_changes < candidates[at].n_changes:
                         candidates[at] = candidate
             for at, candidate in candidates.items():
-                offers[at].append(rule.relaxation(part.constraints.for_row(int(left[at])), candidate))
+                offer = rule.relaxation(part.constraints.for_row(int(left[at])), candidate)
+                offers[at].append(
+                    replace(offer, blocks=self._of_dates(offer.blocks), instead=self._of_dates(offer.instead))
+                )
         return offers
 
     def _by_walks(self, question: Question, most: int | None, own: Rules | None) -> Iterator[tuple[int, Candidate]]:
@@ -194,6 +198,10 @@ class _WhyNot:
                 measured = float(confidence[at]), int(n_changes[at]), float(distances[at])
                 yield place_of[line], Candidate(change.of, change.is_meant, *measured)
 
+    def _of_dates(self, one: Statement) -> Statement:
+        schema = self.question.trained.full
+        return of_dates(one, lambda feature: is_date(schema, schema.position(feature, "constraints")))
+
     def _measured(self, rows: Floats, values: Floats) -> tuple[Ints, Floats]:
         return differs(rows, values).sum(axis=1), self.fitted.distance.between(rows, values)
 
@@ -217,7 +225,7 @@ class _WhyNot:
 
     def _nothing_to_relax(self, constraints: Constraints, target: Any) -> Statement:
         panel, min_count = self.question.panel, self.fitted.privacy.min_count
-        said = statements_of(constraints, panel)
+        said = [self._of_dates(one) for one in statements_of(constraints, panel)]
         text = kept_text(constraints, self.question.trained.full)
         if text is not None:
             said.append(Statement("rule.may_change", {"features": text}))

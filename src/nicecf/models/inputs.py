@@ -52,6 +52,7 @@ class Direct:
             raise NotSupported(f"it has {len(ensemble.inputs)} inputs, but the table has {len(schema.columns)} columns")
         named = _categories(ensemble, schema)
         self._categories = named
+        _refuse_dates(schema, np.flatnonzero(ensemble.is_used).tolist())
         plain = [j for j in range(len(schema.columns)) if named[j] is None and ensemble.is_used[j]]
         # What a sparse matrix leaves out is zero to some models and missing to others.
         is_told = not (ensemble.absent_is_missing and sparse.issparse(schema.empty))
@@ -162,6 +163,10 @@ class _Part:
         is_categorical = schema.is_categorical[positions]
         is_looked_up = type(step) is OneHotEncoder and _is_plain(step) and bool(is_categorical.all())
         is_number = not is_categorical.any()
+        if is_passed_through(step):
+            _refuse_dates(schema, positions)
+        if any(schema.columns[j].temporal is not None for j in positions):
+            is_number = False  # what a step makes of dates only the step itself can tell
         # A scaler computes in single precision what it gets in it.
         is_scaled = (
             type(step) in (StandardScaler, MinMaxScaler) and is_number and not _has_short_floats(schema, positions)
@@ -224,6 +229,13 @@ def _holds_numbers(schema: Schema, j: int) -> bool:
         return schema.container.number_dtype(column.prototype).kind in "biuf"
     except TypeError:  # not a dtype of numbers
         return False
+
+
+def _refuse_dates(schema: Schema, positions: list[int]) -> None:
+    """NotSupported for dates that reach the trees as they are: how a library reads them as numbers it alone knows."""
+    dates = [schema.names[j] for j in positions if schema.columns[j].temporal is not None]
+    if dates:
+        raise NotSupported(f"it takes dates or durations as they are, in column {dates[0]!r}")
 
 
 def _has_short_floats(schema: Schema, positions: list[int]) -> bool:

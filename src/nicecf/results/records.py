@@ -133,7 +133,9 @@ def _markers(schema: Schema, keys: list[str]) -> Record:
     return {
         key: to_json(column.missing)
         for key, column in zip(keys, schema.columns, strict=True)
-        if column.is_categorical and column.prototype.dtype == np.dtype(object) and column.missing is not None
+        if (column.is_categorical or column.temporal is not None)
+        and column.prototype.dtype == np.dtype(object)
+        and column.missing is not None
     }
 
 

@@ -11,11 +11,13 @@ import pandas as pd
 
 from nicecf.exceptions import OptionError, did_you_mean, listed, plain
 from nicecf.rules.parameters import Feature
+from nicecf.support.formats import shown
 from nicecf.support.types import Floats
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.column import Column
 from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
+from nicecf.tables.temporal import Temporal, is_date_or_duration, plain_moment
 
 # The code of a value that no cell has.
 NOTHING = -2.0
@@ -78,8 +80,17 @@ def missing(schema: Schema, j: int) -> float:
     return schema.columns[j].missing_code
 
 
+def is_date(schema: Schema, j: int) -> bool:
+    """Whether a column holds dates: they are not higher or lower, but later or earlier."""
+    temporal = schema.columns[j].temporal
+    return temporal is not None and temporal.kind != "duration"
+
+
 def cell_of(schema: Schema, j: int, value: float) -> Any:
     """An encoded value of a column as a plain Python value; None if it is missing."""
+    temporal = schema.columns[j].temporal
+    if temporal is not None:
+        return temporal.value(value)
     cell = labels_of(schema, j, np.array([value]))[0]
     return None if cell is None or cell != cell else plain(cell)
 
@@ -99,6 +110,8 @@ def encoded(value: Any, schema: Schema, j: int, option: str) -> float | None:
     column = schema.columns[j]
     if value is None:
         return missing(schema, j)
+    if column.temporal is not None:
+        return moment(value, column.temporal, column.name, option)
     if not column.is_categorical:
         try:
             return float(held(np.array(float(value)), float_dtype(schema, j)))
@@ -108,17 +121,31 @@ def encoded(value: Any, schema: Schema, j: int, option: str) -> float | None:
     return None if code is None else float(code)
 
 
+def moment(value: Any, temporal: Temporal, name: Feature, option: str) -> float:
+    """A date or a duration of a rule as its column holds it; OptionError if it is none, with what to write."""
+    try:
+        return temporal.number(value)
+    except ValueError as error:
+        raise OptionError(f"{option} has {value!r} for {name!r}, a column of {temporal.words}: {error}.") from None
+
+
 def code_of(value: Any, column: Column) -> int | None:
-    """The code of a category; a sheet or a file may have text where the table has numbers or booleans."""
+    """The code of a category; a sheet or a file may have text where the table has numbers, booleans or dates."""
     known = column.code(value)
     if known is not None:
         return known
     alike = [
         code
         for code, level in enumerate(column.levels)
-        if level == value or (not isinstance(level, str) and str(plain(level)).lower() == str(value).lower())
+        if level == value or (not isinstance(level, str) and _written(level) == _written(value))
     ]
     return alike[0] if len(alike) == 1 else None
+
+
+def _written(value: Any) -> str:
+    """How people write a category that is not text."""
+    value = plain(plain_moment(value))
+    return shown(value) if is_date_or_duration(value) else str(value).lower()
 
 
 def float_dtype(schema: Schema, j: int) -> np.dtype[Any]:

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nicecf.exceptions import OptionError, plain
+from nicecf.exceptions import OptionError, SchemaError, plain
 from nicecf.rules.columns import labels_of
 from nicecf.rules.expressions import Expression
 from nicecf.rules.expressions.nodes import Rounded
 from nicecf.rules.expressions.predicates import numbers_of
 from nicecf.support.types import Bools, Floats, Objects
 from nicecf.tables.cells import nearest_held
+from nicecf.tables.column import Column, read_moments
 from nicecf.tables.ordered import codes_of
+from nicecf.tables.pandas_frames import PandasFrames
 from nicecf.tables.schema import Schema
 
 # How far a value may be from the one computed, as a share of it: another order of the same sums.
@@ -68,7 +70,8 @@ class ByExpression:
         """Where the value that rows have is not the computed one, beyond the rounding of either."""
         root = self.expression.root
         exact = Expression(root.operand) if isinstance(root, Rounded) else self.expression
-        return _differ(rows[:, self.position], self._evaluated(exact, rows, schema), self.tolerance)
+        rounding = _ROUNDING if schema.columns[self.position].temporal is None else 0.0
+        return _differ(rows[:, self.position], self._evaluated(exact, rows, schema), self.tolerance, rounding)
 
     @property
     def twin(self) -> int | None:
@@ -138,7 +141,8 @@ class ByFunction:
         if not len(rows):
             return np.empty(0), np.empty(0, dtype=bool)
         try:
-            cells = _cells_of(self.function(schema.decode(rows)))
+            given = self.function(schema.decode(rows))
+            cells = _cells_of(given)
         except Exception as error:
             raise OptionError(
                 f"the function that derives {column.name!r} raised {type(error).__name__} for {len(rows):,} rows: "
@@ -153,12 +157,25 @@ class ByFunction:
             codes = [column.code(plain(cell)) for cell in cells]
             is_known = np.array([code is not None for code in codes]) | (pd.isna(cells) & self.may_be_missing)
             return np.array([column.missing_code if code is None else float(code) for code in codes]), is_known
+        if column.temporal is not None:
+            return self._moments(given, column, schema), np.ones(len(rows), dtype=bool)
         try:
+            if cells.dtype.kind in "mM":
+                raise TypeError(f"they are of dtype {cells.dtype}")
             return np.where(pd.isna(cells), np.nan, cells).astype(np.float64), np.ones(len(rows), dtype=bool)
         except (TypeError, ValueError) as error:
             raise OptionError(
                 f"the function that derives {column.name!r}, a numeric column, returned no numbers: {error}."
             ) from error
+
+    def _moments(self, given: Any, column: Column, schema: Schema) -> Floats:
+        """The dates or durations that the function returned, as its column has them."""
+        try:
+            own = given if type(given) is type(column.prototype) else pd.Series(given)
+            container = schema.container if own is given else PandasFrames()
+            return read_moments(container, own, column)[1]
+        except SchemaError as error:
+            raise OptionError(f"the function that derives {column.name!r} returned other values: {error}") from error
 
 
 def _cells_of(given: Any) -> Objects:
@@ -232,7 +249,9 @@ def _held(exact: Floats, may_be_missing: Bools, position: int, fallback: float, 
     is_value = is_there | (np.isnan(exact) & may_be_missing)
     values = np.where(is_value, exact, fallback)
     column = schema.columns[position]
-    if not column.is_categorical:
+    if column.temporal is not None:
+        values = np.where(is_there, column.temporal.held(np.where(is_there, values, 0.0)), values)
+    elif not column.is_categorical:
         dtype = schema.container.number_dtype(column.prototype)
         values = np.where(is_there, nearest_held(np.where(is_there, values, 0.0), dtype), values)
     return values, is_value
@@ -243,6 +262,8 @@ def tolerance_of(schema: Schema, j: int, training: Floats, digits: int | None = 
     column, half = schema.columns[j], 0.0 if digits is None else 0.5 * 10.0**-digits
     if column.is_categorical:
         return 0.0
+    if column.temporal is not None:
+        return column.temporal.smallest / 2
     dtype = schema.container.number_dtype(column.prototype)
     if dtype.kind in "iu":
         return max(half, 0.5)
@@ -254,7 +275,7 @@ def tolerance_of(schema: Schema, j: int, training: Floats, digits: int | None = 
     return half
 
 
-def _differ(given: Floats, computed: Floats, tolerance: float) -> Bools:
+def _differ(given: Floats, computed: Floats, tolerance: float, rounding: float = _ROUNDING) -> Bools:
     with np.errstate(invalid="ignore"):
-        is_near = np.abs(given - computed) <= tolerance + _ROUNDING * np.maximum(np.abs(given), np.abs(computed))
+        is_near = np.abs(given - computed) <= tolerance + rounding * np.maximum(np.abs(given), np.abs(computed))
     return np.asarray(~is_near & ~(np.isnan(given) & np.isnan(computed)))

@@ -26,11 +26,12 @@ class Constraints:
     immutable
         Features that never change.
     increasing, decreasing
-        Features that change in one direction only. Of a categorical feature, a dict names the order:
-        ``{"education": ["school", "college", "university"]}``.
+        Features that change in one direction only; of dates, later or earlier. Of a categorical feature, a dict names
+        the order: ``{"education": ["school", "college", "university"]}``.
     ranges
         ``{feature: (low, high)}``: where a changed value must lie, both bounds included; None for no bound. A bound
-        may be a number for all rows, or an array or Series with one for each row (NaN: none).
+        may be a number for all rows, or an array or Series with one for each row (NaN: none); of a date, a date or
+        ISO text (``"2024-03-01"``), of a duration a timedelta or text (``"30 days"``).
     allowed
         ``{feature: [values]}``: what a feature may change to. None among them allows it to become missing.
     max_changes
@@ -38,7 +39,7 @@ class Constraints:
     forbid
         ``{feature: [(before, after), ...]}``: changes that are not possible.
     step
-        ``{feature: step}``: a feature changes by whole steps only.
+        ``{feature: step}``: a feature changes by whole steps only; of a date, a duration such as ``"30 days"``.
     groups
         Lists of features whose values belong together: a counterfactual has all of them from the row, or all from the
         same training row. ``"auto"``, alone or in the list, finds columns in the training table that can only change
@@ -72,7 +73,7 @@ class Constraints:
     allowed: Mapping[Feature, Iterable[Any]] = field(default_factory=dict)
     max_changes: int | None = None
     forbid: Mapping[Feature, Iterable[Any]] = field(default_factory=dict)
-    step: Mapping[Feature, float] = field(default_factory=dict)
+    step: Mapping[Feature, Any] = field(default_factory=dict)
     groups: str | Sequence[str | Sequence[Feature]] = ()
     relations: Sequence[str] = ()
     derived: Mapping[Feature, Any] = field(default_factory=dict)
@@ -156,11 +157,11 @@ class Constraints:
     def from_frame(cls, frame: pd.DataFrame, *, max_changes: int | None = None) -> Constraints:
         """Read rules from a table with one line for each feature, such as a sheet; empty cells mean no rule.
 
-        Its columns: ``feature``, and any of ``immutable`` (true), ``direction`` (increasing or decreasing), ``order``
-        (of the values of a categorical feature that has a direction), ``low``, ``high``, ``allowed``, ``forbid``
-        (before > after), ``step``, ``group`` (features with the same word belong together), ``derived`` (an
-        expression), ``relations`` and ``may_change`` (true). Several values in a cell are separated by ``|``, or are a
-        list.
+        Its columns: ``feature``, and any of ``immutable`` (true), ``direction`` (increasing or decreasing; of
+        dates, later or earlier), ``order`` (of the values of a categorical feature that has a direction), ``low``,
+        ``high``, ``allowed``, ``forbid`` (before > after), ``step``, ``group`` (features with the same word belong
+        together), ``derived`` (an expression), ``relations`` and ``may_change`` (true). Several values in a cell are
+        separated by ``|``, or are a list.
 
         >>> sheet = pd.DataFrame({"feature": ["sex", "age"], "immutable": ["yes", ""], "direction": ["", "increasing"]})
         >>> Constraints.from_frame(sheet)

@@ -16,12 +16,15 @@ from nicecf.rules.columns import cell_of, missing
 from nicecf.rules.computed import ByExpression, ByFunction, Partner, tolerance_of
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.expressions import Expression, check_columns
+from nicecf.rules.expressions.dates import expression_of, sort_of
 from nicecf.rules.kinds.derived import Derivation, FunctionName
 from nicecf.rules.kinds.groups import AUTO
 from nicecf.rules.suggestions import TableFacts, auto_groups
+from nicecf.support.formats import shown
 from nicecf.support.types import Bools, Floats
 from nicecf.tables.reduced import Combination, Computed, ReducedSchema
 from nicecf.tables.schema import Schema
+from nicecf.tables.temporal import is_date_or_duration
 
 
 def moving(schema: Schema, values: Floats, constraints: Constraints | None) -> tuple[Schema, Floats]:
@@ -73,6 +76,7 @@ def computed_of(derived: Mapping[Any, Derivation], schema: Schema, values: Float
             raise OptionError(f"derived is circular: {listed(names)} follow from each other. Leave one of them out.")
         one = waiting[j]
         if isinstance(one, Expression):
+            one = _of_dates(j, one, schema)
             ordered.append(ByExpression.of(j, inputs[j], stand_ins[j], one, schema, values))
         else:
             hidden = {other: stand_ins[other] for other in waiting}
@@ -101,6 +105,16 @@ def _inputs(j: int, expression: Expression, schema: Schema) -> tuple[int, ...]:
     if j in inputs:
         raise OptionError(f"derived has {str(expression)!r} for {name!r}, which names itself.")
     return inputs
+
+
+def _of_dates(j: int, expression: Expression, schema: Schema) -> Expression:
+    """The expression for column ``j`` as one of columns of which some hold dates; OptionError if it makes no sense."""
+    columns = {name: schema.columns[schema.position(name, "derived")].temporal for name in expression.columns}
+    of = {name: temporal for name, temporal in columns.items() if temporal is not None}
+    try:
+        return Expression(expression_of(expression.root, of, sort_of(schema.columns[j].temporal)))
+    except OptionError as error:
+        raise OptionError(f"derived has {str(expression)!r} for {schema.names[j]!r}: {error}") from error
 
 
 def _by_function(
@@ -152,7 +166,7 @@ def _check_followed(
 
 def _shown(schema: Schema, j: int, value: float) -> str:
     cell = cell_of(schema, j, value)
-    return "no value" if cell is None else repr(cell)
+    return "no value" if cell is None else shown(cell) if is_date_or_duration(cell) else repr(cell)
 
 
 def _are_twins(values: Floats) -> bool:

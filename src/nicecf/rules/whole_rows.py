@@ -8,6 +8,7 @@ import numpy as np
 
 from nicecf.rules.columns import labels_of
 from nicecf.rules.expressions import Relation
+from nicecf.rules.expressions.dates import relation_of
 from nicecf.rules.row_rules import Condition
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.reduced import ReducedSchema
@@ -101,10 +102,20 @@ class Together:
         return replace(self, conditions=taken)
 
 
+def of_dates(relation: Relation, schema: Schema) -> Relation:
+    """The same, with what it says of dates as the columns of a table hold them; OptionError if it makes no sense."""
+    columns = [schema.columns[schema.position(name, "relations")] for name in relation.columns]
+    if all(column.temporal is None for column in columns):
+        return relation
+    named = zip(relation.columns, columns, strict=True)
+    return relation_of(relation, tuple((name, column.temporal) for name, column in named if column.temporal))
+
+
 def holds(relation: Relation, rows: Floats, schema: Schema) -> Bools:
     """Where a relation holds between the columns of whole rows."""
     positions = [schema.position(name, "relations") for name in relation.columns]
     cells = rows[:, positions]
+    relation = of_dates(relation, schema)
     if not schema.is_categorical[positions].any():
         return relation.holds(dict(zip(relation.columns, cells.T, strict=True)))
     # Labels are compared one by one: each combination of them once.

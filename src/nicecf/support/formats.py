@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from nicecf.support.types import Floats, Ints
 
+# How long they last, in microseconds; what is left is said in seconds.
+_LONGER_UNITS = {"days": 86_400_000_000, "hours": 3_600_000_000, "minutes": 60_000_000}
 _OBEYED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -37,10 +41,76 @@ def shown(value: Any) -> str:
 
     >>> shown(None), shown(23700.0), shown(0.5), shown("own")
     ('missing', '23700', '0.5', 'own')
+    >>> shown(dt.datetime(2024, 3, 1)), shown(dt.timedelta(days=1, hours=6))
+    ('2024-03-01', '1 day 6 hours')
     """
     if value is None:
         return "missing"
+    if isinstance(value, dt.date):
+        return shown_date(value)
+    if isinstance(value, dt.timedelta):
+        return shown_duration(value)
     return str(int(value)) if isinstance(value, float) and value.is_integer() else one_line(str(value))
+
+
+def shown_date(value: dt.date, phrases: Mapping[str, str] | None = None) -> str:
+    """A date as the phrases of a language write it, else as ISO does, with as much of its time as there is.
+
+    At midnight there is none.
+
+    >>> shown_date(dt.datetime(2024, 3, 1, 14, 5)), shown_date(dt.datetime(2024, 3, 1, 14, 5, 7, tzinfo=dt.UTC))
+    ('2024-03-01 14:05', '2024-03-01 14:05:07+00:00')
+    """
+    written = "{year}-{month}-{day}" if phrases is None else phrases["date.day"]
+    day = written.format(year=f"{value.year:04d}", month=f"{value.month:02d}", day=f"{value.day:02d}")
+    if not isinstance(value, dt.datetime) or value.time() == dt.time():
+        return day
+    rest = "auto" if value.microsecond else "seconds" if value.second else "minutes"
+    time = value.isoformat(" ", timespec=rest).partition(" ")[2]
+    return f"{day} {time}" if phrases is None else phrases["date.with_time"].format(date=day, time=time)
+
+
+def shown_duration(value: dt.timedelta, phrases: Mapping[str, str] | None = None) -> str:
+    """A duration in words, by the phrases of a language (those of its section ``duration``), else in English.
+
+    >>> shown_duration(dt.timedelta(days=12)), shown_duration(-dt.timedelta(minutes=1, seconds=0.5))
+    ('12 days', 'minus 1 minute 0.5 seconds')
+    """
+    left = abs(value) // dt.timedelta(microseconds=1)
+    parts = []
+    for unit, length in _LONGER_UNITS.items():
+        count, left = divmod(left, length)
+        parts += [_counted(str(count), unit, phrases)] if count else []
+    if left or not parts:
+        whole, rest = divmod(left, 1_000_000)
+        point = "." if phrases is None else phrases["number.decimal_point"]
+        seconds = f"{whole}{point}{rest:06d}".rstrip("0") if rest else str(whole)
+        parts.append(_counted(seconds, "seconds" if left else "days", phrases))
+    text = " ".join(parts)
+    if value >= dt.timedelta(0):
+        return text
+    return f"minus {text}" if phrases is None else phrases["duration.negative"].format(duration=text)
+
+
+def signed_duration(value: dt.timedelta) -> str:
+    """A difference of dates or durations, for a column of a table.
+
+    >>> signed_duration(dt.timedelta(days=-3)), signed_duration(dt.timedelta(days=3))
+    ('-3 days', '+3 days')
+    """
+    sign = "-" if value < dt.timedelta(0) else "+" if value else ""
+    return f"{sign}{shown_duration(abs(value))}"
+
+
+def said_moment(value: dt.date | dt.timedelta, phrases: Mapping[str, str]) -> str:
+    """A date or a duration in the phrases of a language."""
+    return shown_duration(value, phrases) if isinstance(value, dt.timedelta) else shown_date(value, phrases)
+
+
+def _counted(count: str, unit: str, phrases: Mapping[str, str] | None) -> str:
+    if phrases is not None:
+        return phrases[f"duration.{unit}_one" if count == "1" else f"duration.{unit}"].format(count=count)
+    return f"{count} {unit.removesuffix('s') if count == '1' else unit}"
 
 
 def percent(probability: float) -> str:

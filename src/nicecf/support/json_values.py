@@ -5,6 +5,7 @@ Records and saved explainers come from elsewhere: what is read is only what is w
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
@@ -15,11 +16,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from nicecf.support.time_zones import zone_of
+
 # Lists in lists, and so on.
 _DEEPEST = 50
 # The digits of a decimal, and the zeros that its exponent stands for.
 _MOST_DIGITS = 10_000
 _DECIMAL = re.compile(r"-?(\d+(\.\d*)?(E[+-]\d{1,6})?|NaN\d*|Infinity)", re.ASCII)
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?([+-]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 _NUMPY_NUMBERS = {
     np.dtype(kind).str[1:]: kind
     for kind in (
@@ -183,6 +187,61 @@ def _interval(held: Any, depth: int) -> pd.Interval[Any]:
     return pd.Interval(_read(left, depth + 1), _read(right, depth + 1), closed)
 
 
+def _written_datetime(value: dt.datetime, depth: int) -> list[str | None]:
+    if value.tzinfo is None:
+        return [value.isoformat(), None]
+    zone = str(value.tzinfo)
+    try:
+        is_known = str(zone_of(zone)) == zone
+    except ValueError:
+        is_known = False
+    if not is_known:
+        raise NotHeld(f"datetime in the time zone {zone}")
+    return [value.isoformat(), zone]
+
+
+def _datetime(held: Any, depth: int) -> dt.datetime:
+    text, zone = _listed(held, 2)
+    when = dt.datetime.fromisoformat(text)
+    if (when.tzinfo is None) != (zone is None):
+        raise ValueError("its time has no zone, or no offset")
+    return when if zone is None else when.astimezone(zone_of(zone))
+
+
+def _timestamp(held: Any, depth: int) -> pd.Timestamp:
+    text, zone, unit = _listed(held, 3)
+    if not isinstance(text, str) or not _TIMESTAMP.fullmatch(text):
+        raise ValueError("its time is not as it is written")
+    when = pd.Timestamp(text).as_unit(_unit(unit))
+    if (when.tzinfo is None) != (zone is None):
+        raise ValueError("its time has no zone, or no offset")
+    return when if zone is None else when.tz_convert(zone_of(zone))
+
+
+def _written_timestamp(value: pd.Timestamp, depth: int) -> list[Any]:
+    zone = None if value.tzinfo is None else _written_datetime(value, depth)[1]
+    return [value.isoformat(), zone, value.unit]
+
+
+def _timedelta(held: Any, depth: int) -> dt.timedelta:
+    if type(held) is not int:
+        raise ValueError("its duration is not a whole number of microseconds")
+    return dt.timedelta(microseconds=held)
+
+
+def _pandas_timedelta(held: Any, depth: int) -> pd.Timedelta:
+    count, unit = _listed(held, 2)
+    if type(count) is not int or not -(2**63) < count < 2**63:
+        raise ValueError("its duration is not a whole number")
+    return pd.Timedelta(np.timedelta64(count, _unit(unit)))
+
+
+def _unit(held: Any) -> Any:
+    if held not in ("s", "ms", "us", "ns"):
+        raise ValueError("its unit of time is never written")
+    return held
+
+
 def _nothing(value: Any) -> Callable[[Any, int], Any]:
     def read(held: Any, depth: int) -> Any:
         if held is not None:
@@ -206,6 +265,15 @@ _TYPES: dict[str, tuple[type, Callable[[Any, int], Any], Callable[[Any, int], An
         pd.Interval,
         lambda value, depth: [_written(value.left, depth), _written(value.right, depth), value.closed],
         _interval,
+    ),
+    "date": (dt.date, lambda value, depth: value.isoformat(), lambda held, depth: dt.date.fromisoformat(held)),
+    "datetime": (dt.datetime, _written_datetime, _datetime),
+    "duration": (dt.timedelta, lambda value, depth: value // dt.timedelta(microseconds=1), _timedelta),
+    "timestamp": (pd.Timestamp, _written_timestamp, _timestamp),
+    "timedelta": (
+        pd.Timedelta,
+        lambda value, depth: [int(value.to_numpy().astype(np.int64)), value.unit],
+        _pandas_timedelta,
     ),
     "NA": (type(pd.NA), lambda value, depth: None, _nothing(pd.NA)),
     "NaT": (type(pd.NaT), lambda value, depth: None, _nothing(pd.NaT)),

@@ -21,6 +21,7 @@ from nicecf.tables.numpy_arrays import NumpyArrays
 from nicecf.tables.pandas_frames import PandasFrames
 from nicecf.tables.polars_frames import PolarsFrames
 from nicecf.tables.sparse_matrices import SparseMatrices
+from nicecf.tables.temporal import Temporal
 
 
 class Container(Protocol):
@@ -45,10 +46,16 @@ class Container(Protocol):
         """Floats as a table of the kind and dtype of ``like``, or wider; None if columns are written one by one."""
 
     def kind(self, cells: Cells, name: Hashable) -> Kind:
-        """What the column looks like; SchemaError when it can be neither number nor category."""
+        """What the column looks like; SchemaError when it can be neither number nor category nor date."""
 
     def numbers(self, cells: Cells, name: Hashable) -> Floats:
         """The cells as floats, missing as NaN; may share memory with the caller's table."""
+
+    def moments(self, cells: Cells, name: Hashable) -> tuple[Temporal, Floats] | None:
+        """Dates or durations as floats, missing as NaN, and what they are; None for a column of anything else."""
+
+    def write_moments(self, values: Floats, temporal: Temporal, like: Cells, missing: Any) -> Cells:
+        """Such floats as a column of the dtype of ``like``, or of one with smaller units that can hold them."""
 
     def factorize(self, cells: Cells, name: Hashable) -> tuple[Ints, list[Any]]:
         """The cells as codes into their distinct values, missing as -1."""
@@ -66,7 +73,7 @@ class Container(Protocol):
         """Floats as a column of the dtype of ``like``, or a wider one where that cannot hold them."""
 
     def number_dtype(self, like: Cells) -> np.dtype[Any]:
-        """The numpy dtype in which the numbers of such a column are held."""
+        """The numpy dtype in which the numbers of such a column are held; of dates and durations, none of numbers."""
 
     def write_levels(self, codes: Ints, native_levels: Any, missing: Any) -> Cells:
         """Codes as a column; -1 becomes missing."""

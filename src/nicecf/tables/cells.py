@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from datetime import date, timedelta
 from decimal import Decimal
 from math import copysign
 from numbers import Number, Real
@@ -13,8 +14,9 @@ import pandas as pd
 
 from nicecf.exceptions import SchemaError, plain
 from nicecf.support.types import Floats, Ints, Objects
+from nicecf.tables.temporal import plain_moment
 
-Kind: TypeAlias = Literal["number", "category", "numbers as objects"]
+Kind: TypeAlias = Literal["number", "category", "numbers as objects", "temporal"]
 
 # Beyond this, float64 no longer holds every integer, and a value could come back changed.
 LARGEST_EXACT_INTEGER = 2**53
@@ -32,13 +34,18 @@ def kind_of_values(inferred: str, dtype: object, name: Hashable) -> Kind:
     raise SchemaError(refusal(name, dtype, inferred))
 
 
-def refusal(name: Hashable, dtype: object, inferred: str = "") -> str:
-    """Why a column cannot be used, and what to do."""
+def refusal(name: Hashable, dtype: object, inferred: str = "", *, of_array: bool = False) -> str:
+    """Why a column cannot be used, and what to do. ``of_array``: it is one of an array, which holds no dates."""
+    if of_array and str(dtype).startswith(("datetime", "timedelta")):
+        return (
+            f"column {name!r} has dtype {dtype}: dates and durations cannot be read from an array. Pass a DataFrame, "
+            "as the model's training data too: each of its columns has a dtype of its own."
+        )
     what = f"{dtype} (holding {inferred} values)" if str(dtype) == "object" else f"{dtype}"
     return (
         f"column {name!r} has dtype {what}, which a distance between rows cannot use. Allowed are numbers, "
-        "booleans, text and categories. Turn it into a number (for a date, such as days before a fixed day) or a "
-        "category, train the model on that, or drop the column."
+        "booleans, text, categories, dates with or without times, and durations. Turn it into one of them (a period "
+        "into its first day, a time of day into hours), train the model on that, or drop the column."
     )
 
 
@@ -62,9 +69,11 @@ def floats_of_objects(values: Objects, name: Hashable) -> Floats:
             if abs(floats[position]) > LARGEST_EXACT_INTEGER and floats[position] != value:
                 refuse_large_integers(value, value, name)
         elif not pd.api.types.is_scalar(value) or not pd.isna(value):
+            is_date = isinstance(value, (date, timedelta))
+            of_dates = " Dates are read from the columns of a DataFrame." if is_date else ""
             raise SchemaError(
                 f"column {name!r} is declared numeric but row {position} holds {value!r}. "
-                "Clean the value, or name the column in categorical_features."
+                f"Clean the value, or name the column in categorical_features.{of_dates}"
             )
     return floats
 
@@ -198,7 +207,7 @@ def nearest_held(values: Floats, dtype: np.dtype[Any]) -> Floats:
 
 def plain_objects(values: Iterable[Any]) -> Objects:
     """Python values for people: no numpy scalars, missing as None."""
-    values = [plain(value) for value in values]
+    values = [plain(plain_moment(value)) for value in values]
     objects = np.empty(len(values), dtype=object)
     objects[:] = [None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in values]
     return objects

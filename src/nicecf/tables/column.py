@@ -9,11 +9,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from nicecf.exceptions import SchemaError, plain
-from nicecf.support.types import Cells, Floats
+from nicecf.exceptions import NicecfError, SchemaError, plain
+from nicecf.support.types import Cells, Floats, Ints
 from nicecf.tables import Container
 from nicecf.tables.cells import level_key
+from nicecf.tables.temporal import Temporal, check_same_sort
 
 # Of fewer values nobody can tell whether they are free text.
 _FEWEST_VALUES = 50
@@ -37,6 +39,8 @@ class Column:
     is_free_text: bool = False
     # Categories that the distance compares by rank: they are encoded by it, missing as NaN (see `ordered`).
     is_ordinal: bool = False
+    # What the dates or durations are that the numbers of this column stand for; None for any other column.
+    temporal: Temporal | None = None
 
     @cached_property
     def _code_of(self) -> Mapping[Any, int]:
@@ -79,6 +83,37 @@ def fit_categories(container: Container, cells: Cells, name: Hashable) -> tuple[
         is_free_text=looks_like_free_text(levels, int(np.count_nonzero(codes >= 0))),
     )
     return column, codes.astype(np.float64)
+
+
+def fit_moments(container: Container, cells: Cells, name: Hashable) -> tuple[Column, Floats]:
+    """A column of dates or durations of the training table, and its cells as numbers."""
+    read = container.moments(cells, name)
+    if read is None:
+        raise NicecfError(f"column {name!r} holds no dates. This is a bug in nicecf: please report it.")
+    temporal, numbers = read
+    marker: Any = pd.NaT
+    has_missing = False
+    if temporal.cell is not None:
+        has_missing = bool(np.isnan(numbers).any())
+        marker = _missing_marker(cells, _known(numbers), name) if has_missing else pd.NaT
+    column = Column(name, False, container.prototype(cells), missing=marker, has_missing=has_missing, temporal=temporal)
+    return column, numbers
+
+
+def read_moments(container: Container, cells: Cells, column: Column) -> tuple[Column, Floats]:
+    """The cells of rows to explain as numbers, and the column with the marker for missing that they use."""
+    assert column.temporal is not None
+    read = container.moments(cells, column.name)
+    is_empty = read is None and bool((container.factorize(cells, column.name)[0] < 0).all())
+    if not is_empty:
+        check_same_sort(None if read is None else read[0], column.temporal, cells.dtype, column.name)
+    numbers = np.full(len(cells), np.nan) if read is None else read[1]
+    return (_with_marker(cells, _known(numbers), column) if cells.dtype == np.dtype(object) else column), numbers
+
+
+def _known(numbers: Floats) -> Ints:
+    """Codes that only tell which cells are missing."""
+    return np.where(np.isnan(numbers), -1, 0).astype(np.intp)
 
 
 def looks_like_free_text(levels: Sequence[Any], n_values: int) -> bool:

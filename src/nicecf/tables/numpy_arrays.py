@@ -12,6 +12,7 @@ from nicecf.exceptions import SchemaError
 from nicecf.support.types import Bools, Floats, Ints, Objects, Table
 from nicecf.tables import cells as shared
 from nicecf.tables.cells import Kind
+from nicecf.tables.temporal import Temporal
 
 
 class NumpyArrays:
@@ -45,7 +46,7 @@ class NumpyArrays:
 
     def kind(self, cells: Objects, name: Hashable) -> Kind:
         if cells.dtype.kind in "mMcV":
-            raise SchemaError(shared.refusal(name, cells.dtype))
+            raise SchemaError(shared.refusal(name, cells.dtype, of_array=True))
         shared.refuse_long_floats(cells.dtype, name)
         return "number"
 
@@ -55,6 +56,12 @@ class NumpyArrays:
         if cells.dtype.kind in "iu" and len(cells):
             shared.refuse_large_integers(cells.min(), cells.max(), name)
         return cells.astype(np.float64)
+
+    def moments(self, cells: Objects, name: Hashable) -> tuple[Temporal, Floats] | None:
+        return None  # dates are columns of frames
+
+    def write_moments(self, values: Floats, temporal: Temporal, like: Objects, missing: Any) -> Any:
+        raise NotImplementedError
 
     def factorize(self, cells: Objects, name: Hashable) -> tuple[Ints, list[Any]]:
         is_text = cells.dtype.kind in "UST"

@@ -11,7 +11,9 @@ import pandas as pd
 from nicecf.exceptions import SchemaError
 from nicecf.support.types import Bools, Floats, Ints, Objects
 from nicecf.tables import cells as shared
+from nicecf.tables import pandas_temporal
 from nicecf.tables.cells import Kind
+from nicecf.tables.temporal import Temporal
 
 
 class PandasFrames:
@@ -51,7 +53,10 @@ class PandasFrames:
             return "category"
         if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
             return "number"
-        return shared.kind_of_values(pd.api.types.infer_dtype(cells, skipna=True), dtype, name)
+        inferred = pandas_temporal.inferred_of(cells)
+        if pandas_temporal.is_temporal(cells, inferred):
+            return "temporal"
+        return shared.kind_of_values(inferred, dtype, name)
 
     def numbers(self, cells: pd.Series[Any], name: Hashable) -> Floats:
         dtype = cells.dtype
@@ -65,6 +70,12 @@ class PandasFrames:
         if pd.api.types.is_integer_dtype(dtype) and len(cells):
             shared.refuse_large_integers(cells.min(), cells.max(), name)
         return cells.to_numpy(dtype=np.float64, na_value=np.nan)
+
+    def moments(self, cells: pd.Series[Any], name: Hashable) -> tuple[Temporal, Floats] | None:
+        return pandas_temporal.read(cells, name)
+
+    def write_moments(self, values: Floats, temporal: Temporal, like: pd.Series[Any], missing: Any) -> Any:
+        return pandas_temporal.write(values, temporal, like, missing)
 
     def factorize(self, cells: pd.Series[Any], name: Hashable) -> tuple[Ints, list[Any]]:
         if isinstance(cells.dtype, pd.CategoricalDtype):
@@ -102,6 +113,8 @@ class PandasFrames:
 
     def number_dtype(self, like: pd.Series[Any]) -> np.dtype[Any]:
         dtype = like.dtype.subtype if isinstance(like.dtype, pd.SparseDtype) else like.dtype
+        if isinstance(dtype, pd.DatetimeTZDtype):
+            return dtype.base
         return np.dtype(getattr(dtype, "numpy_dtype", dtype))
 
     def write_levels(self, codes: Ints, native_levels: Any, missing: Any) -> Any:

@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import SchemaError
+from nicecf.support.time_zones import zone_of
 from nicecf.support.types import Bools, Cells, Floats, Ints, Objects, Table
 from nicecf.tables import cells as shared
 from nicecf.tables.cells import Kind
+from nicecf.tables.temporal import PER_UNIT, Temporal, TemporalKind, numbers_of_units, unit_of, whole_numbers
 
 
 class PolarsFrames:
@@ -51,6 +53,8 @@ class PolarsFrames:
             return "number"
         if cells.dtype in (pl.Boolean, pl.String, pl.Categorical, pl.Enum, pl.Null):
             return "category"
+        if cells.dtype in (pl.Date, pl.Datetime, pl.Duration):
+            return "temporal"
         return shared.kind_of_values(str(cells.dtype).lower(), cells.dtype, name)
 
     def numbers(self, cells: Cells, name: Hashable) -> Floats:
@@ -65,6 +69,31 @@ class PolarsFrames:
                 "Use one: .fill_nan(None)."
             )
         return cells.cast(pl.Float64).to_numpy()
+
+    def moments(self, cells: Cells, name: Hashable) -> tuple[Temporal, Floats] | None:
+        pl = _polars()
+        dtype = cells.dtype
+        if dtype not in (pl.Date, pl.Datetime, pl.Duration):
+            return None
+        kind: TemporalKind = "date" if dtype == pl.Date else "datetime" if dtype == pl.Datetime else "duration"
+        unit = "D" if dtype == pl.Date else dtype.time_unit
+        held = cells.to_physical().cast(pl.Int64).fill_null(0).to_numpy()
+        numbers = numbers_of_units(held, cells.is_null().to_numpy(), unit, kind, name)
+        zone = getattr(dtype, "time_zone", None)
+        tz = None if zone is None else zone_of(zone)
+        return Temporal(kind, zone, unit_of(numbers, PER_UNIT[unit]), None, tz), numbers
+
+    def write_moments(self, values: Floats, temporal: Temporal, like: Cells, missing: Any) -> Cells:
+        pl = _polars()
+        whole, is_missing = whole_numbers(values)
+        dtype = like.dtype
+        unit = "D" if dtype == pl.Date else dtype.time_unit
+        if PER_UNIT[unit] > 1 and (whole % PER_UNIT[unit]).any():  # the dtype cannot hold them
+            unit = "us"
+            dtype = pl.Duration(unit) if dtype == pl.Duration else pl.Datetime(unit, getattr(dtype, "time_zone", None))
+        held = pl.Series(whole * 1000 if unit == "ns" else whole // PER_UNIT[unit], dtype=pl.Int64)
+        held = held.set(pl.Series(is_missing), None) if is_missing.any() else held
+        return (held.cast(pl.Int32) if unit == "D" else held).cast(dtype)
 
     def factorize(self, cells: Cells, name: Hashable) -> tuple[Ints, list[Any]]:
         pl = _polars()

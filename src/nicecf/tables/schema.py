@@ -1,7 +1,8 @@
 """What the columns are: kinds and categories; tables <-> float rows.
 
-Inside the package a table is one float matrix: numbers as they are (missing: NaN), categories as codes (missing: -1),
-ordered ones as ranks (missing: NaN). Only this file and the model adapter know what the table looked like.
+Inside the package a table is one float matrix: numbers as they are (missing: NaN), dates and durations as numbers
+(`temporal`), categories as codes (missing: -1), ordered ones as ranks (missing: NaN). Only this file and the model
+adapter know what the table looked like.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from nicecf.exceptions import OptionError, SchemaError, did_you_mean, listed, pl
 from nicecf.support.types import Bools, Cells, Floats, Ints, Table
 from nicecf.tables import Container, container_of
 from nicecf.tables.cells import nearest_held
-from nicecf.tables.column import Column, fit_categories, read_categories
+from nicecf.tables.column import Column, fit_categories, fit_moments, read_categories, read_moments
 from nicecf.tables.numpy_arrays import NumpyArrays
 from nicecf.tables.ordered import Ordinal, codes_of, fit_ranks, read_ranks
 
@@ -64,8 +65,8 @@ class Schema:
         """Read the schema from the training table, and the table as float rows.
 
         ``categorical_features``: "auto" takes the text, category and bool columns of a frame and none of an
-        array; a list of names or positions, or a mask, takes exactly those. ``ordinal``: whether those of an ordered
-        dtype are read by their order.
+        array, and dates and durations are numbers; a list of names or positions, or a mask, takes exactly those.
+        ``ordinal``: whether those of an ordered dtype are read by their order.
         """
         container = container_of(X)
         names = container.names(X)
@@ -91,6 +92,8 @@ class Schema:
             if chosen[position] if chosen is not None else kind == "category":
                 by_rank = fit_ranks(container, cells, name) if ordinal == "rank" else None
                 column, values[:, position] = by_rank or fit_categories(container, cells, name)
+            elif kind == "temporal":
+                column, values[:, position] = fit_moments(container, cells, name)
             else:
                 values[:, position] = _finite(container.numbers(cells, name), name)
                 column = Column(name, False, container.prototype(cells))
@@ -191,6 +194,8 @@ class Schema:
                 values[:, j] = read_ranks(self.container, cells, column)
             elif column.is_categorical:
                 column, values[:, j] = read_categories(self.container, cells, column)
+            elif column.temporal is not None:
+                column, values[:, j] = read_moments(self.container, cells, column)
             else:
                 _check_still_numeric(self.container, cells, column.name)
                 values[:, j] = _finite(self.container.numbers(cells, column.name), column.name)
@@ -212,11 +217,14 @@ class Schema:
         Ranks are whole, and those of levels.
         """
         ranks = np.flatnonzero(self.is_ordinal).tolist()
-        if not self._narrow and not ranks:
+        temporal = [(j, column.temporal) for j, column in enumerate(self.columns) if column.temporal is not None]
+        if not self._narrow and not ranks and not temporal:
             return values
         values = values.copy()
         for j in ranks:
             values[:, j] = np.clip(np.rint(values[:, j]), 0.0, len(self.columns[j].levels) - 1) + 0.0
+        for j, dates in temporal:
+            values[:, j] = dates.rounded(values[:, j])
         for j, dtype in self._narrow.items():
             values[:, j] = nearest_held(values[:, j], dtype)
         return values
@@ -227,7 +235,7 @@ class Schema:
         dtypes = {
             j: self.container.number_dtype(column.prototype)
             for j, column in enumerate(self.columns)
-            if not column.is_categorical
+            if not column.is_categorical and column.temporal is None
         }
         return {j: dtype for j, dtype in dtypes.items() if dtype not in (np.dtype(np.float64), np.dtype(object))}
 
@@ -255,12 +263,16 @@ class Schema:
 
     def _write(self, column: Column, values: Floats) -> Cells:
         """Encoded values as a column of the table that ``fit`` got."""
+        if column.temporal is not None:
+            return self.container.write_moments(values, column.temporal, column.prototype, column.missing)
         if not column.is_categorical:
             return self.container.write_numbers(values, column.prototype)
         return self.container.write_levels(codes_of(values), column.native_levels, column.missing)
 
     def _write_like(self, column: Column, values: Floats, like: Cells) -> Cells:
         """Encoded values as a column like another one, which may know fewer categories or another dtype."""
+        if column.temporal is not None:
+            return self.container.write_moments(values, column.temporal, like, column.missing)
         if not column.is_categorical:
             return self.container.write_numbers(values, like)
         codes = codes_of(values)
@@ -361,7 +373,13 @@ def _position(one: object, names: list[Hashable], option: str) -> int:
 def _check_still_numeric(container: Container, cells: Cells, name: Hashable) -> None:
     is_object = pd.api.types.is_object_dtype(cells.dtype)  # read cell by cell, to name the row that is not a number
     is_bool_or_empty = str(cells.dtype).lower().startswith(("bool", "null"))
-    if container.kind(cells, name) == "category" and not is_object and not is_bool_or_empty:
+    kind = container.kind(cells, name)
+    if kind == "temporal":
+        raise SchemaError(
+            f"column {name!r} was numeric when fit saw it, but holds dates or durations now (dtype {cells.dtype}). "
+            "Convert it to the number that it was for the training data."
+        )
+    if kind == "category" and not is_object and not is_bool_or_empty:
         raise SchemaError(
             f"column {name!r} was numeric when fit saw it, but has dtype {cells.dtype} now. "
             "Convert it to a number, as it was for the training data."

@@ -71,7 +71,8 @@ def _statistics_of(values: Floats, column: Column, schema: Schema) -> ColumnStat
     if not len(present):
         return ColumnStatistics(0, True, np.empty(0), np.empty(0, dtype=np.intp), n_missing)
     decimals, is_exact = _decimals(present, schema.container.number_dtype(column.prototype))
-    counts, edges = np.histogram(present, bins=_edges(present, is_whole=is_exact and decimals == 0))
+    is_whole = is_exact and decimals == 0 and column.temporal is None
+    counts, edges = np.histogram(present, bins=_edges(present, is_whole=is_whole))
     return ColumnStatistics(decimals, is_exact, edges, counts.astype(np.intp), n_missing)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from itertools import pairwise
 from typing import Literal, TypeAlias, get_args
 
@@ -15,6 +16,7 @@ from scipy import sparse
 
 from nicecf.exceptions import FileError, listed, plain
 from nicecf.results.batch import Batch
+from nicecf.rules.moments import plain_text
 from nicecf.support.formats import one_line, percent
 from nicecf.support.options import choose
 from nicecf.support.phrases import english, in_english
@@ -160,6 +162,8 @@ def _dumped(items: list[dict[str, Json]], spans: list[tuple[int, int]]) -> list[
 
 def _json(value: CellValue) -> Json:
     value = plain(value)
+    if isinstance(value, (date, timedelta)):
+        return plain_text(value)
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from nicecf.exceptions import FileError, NicecfError, plain
 from nicecf.explain.saving.archive import Damaged
@@ -21,6 +22,7 @@ from nicecf.explain.saving.dtypes import (
     prototype_from_json,
     prototype_to_json,
 )
+from nicecf.explain.saving.moments import temporal_from_json, temporal_to_json
 from nicecf.explain.saving.seen import seen_from_json, seen_to_json
 from nicecf.support.json_values import NotHeld, from_json, to_json
 from nicecf.support.types import Floats
@@ -29,6 +31,7 @@ from nicecf.tables.files.arrow import extension_in
 from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import ColumnStatistics, TableStatistics
+from nicecf.tables.temporal import DAY, Temporal, whole_numbers
 
 
 def schema_to_json(schema: Schema, statistics: TableStatistics) -> dict[str, Any]:
@@ -73,9 +76,10 @@ def schema_from_json(said: dict[str, Any]) -> tuple[Schema, TableStatistics]:
 
 
 def _column_from_json(said: Any, container: Any, kind: str) -> Column:
-    expected = ("name", "kind", "dtype", "levels", "missing", "has_missing", "is_free_text", "is_ordinal", "profile")
-    # Files of before do not say whether a column is free text, or that it is read by its order.
-    keys({"is_free_text": False, "is_ordinal": False, **said}, expected, "a column")
+    named = ("name", "kind", "dtype", "levels", "missing", "has_missing")
+    # Files of before do not say whether a column is free text, that it is read by its order, or that it holds dates.
+    later = {"is_free_text": False, "is_ordinal": False, "temporal": None}
+    keys({**later, **said}, (*named, *later, "profile"), "a column")
     is_ordinal = switch(said.get("is_ordinal", False), "is_ordinal")
     is_free_text = switch(said.get("is_free_text", False), "is_free_text")
     levels = tuple(from_json(sequence(said["levels"], "levels")))
@@ -83,6 +87,13 @@ def _column_from_json(said: Any, container: Any, kind: str) -> Column:
     has_missing, missing = switch(said["has_missing"], "has_missing"), from_json(said["missing"])
     if said["kind"] not in ("category", "number"):
         raise Damaged(f"a column has the unknown kind {said['kind']!r}")
+    temporal = temporal_from_json(said.get("temporal"), said["kind"] == "number", prototype, container)
+    if temporal is not None:
+        if levels or is_free_text or not pd.isna(missing):
+            raise Damaged("a column of dates is said to be something else")
+        return Column(
+            from_json(said["name"]), False, prototype, missing=missing, has_missing=has_missing, temporal=temporal
+        )
     if said["kind"] == "number":
         if (
             levels
@@ -131,6 +142,7 @@ def _column_to_json(column: Column, statistics: ColumnStatistics, kind: str) -> 
         "has_missing": column.has_missing,
         "is_free_text": column.is_free_text,
         "is_ordinal": column.is_ordinal,
+        **({} if column.temporal is None else {"temporal": temporal_to_json(column.temporal)}),
         "profile": {
             "decimals": statistics.decimals,
             "is_exact": statistics.is_exact,
@@ -230,6 +242,8 @@ class _Form:
     levels: Any
     dtype: np.dtype[Any]
     missing: float = np.nan
+    # Of dates and durations: how many of our units one of the file's lasts.
+    per: int = 0
 
     def checked(self, values: Floats) -> Any:
         """The cells to write; they are read back at once, because later there may be only the file."""
@@ -242,6 +256,9 @@ class _Form:
 
     def written(self, values: Floats) -> Any:
         pa = arrow()
+        if self.per:
+            whole, missing = whole_numbers(values)
+            return pa.array((whole // self.per).astype(self.dtype), mask=missing).cast(self.type)
         if not self.is_categorical:
             missing = np.isnan(values)
             return pa.array(np.where(missing, 0.0, values).astype(self.dtype), self.type, mask=missing)
@@ -254,6 +271,11 @@ class _Form:
 
     def read(self, cells: Any) -> Floats:
         pa = arrow()
+        if self.per:
+            whole = cells.cast(pa.from_numpy_dtype(self.dtype)).cast(pa.int64())
+            held: Floats = whole.fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64) * self.per
+            held[cells.is_null().to_numpy(zero_copy_only=False)] = np.nan
+            return held
         if not self.is_categorical:
             numbers = cells.cast(pa.int8()) if pa.types.is_boolean(self.type) else cells
             values: Floats = numbers.cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -284,6 +306,8 @@ def _forms(schema: Schema) -> list[_Form]:
 
 def _form_of_numbers(name: str, column: Column, schema: Schema) -> _Form:
     pa = arrow()
+    if column.temporal is not None:
+        return _form_of_moments(name, column.temporal)
     dtype = schema.container.number_dtype(column.prototype)
     if dtype.kind == "f" and dtype.itemsize < 4:
         dtype = np.dtype(np.float32)  # few tools read half-precision floats
@@ -291,6 +315,15 @@ def _form_of_numbers(name: str, column: Column, schema: Schema) -> _Form:
         dtype = np.dtype(np.float64)
     dtype = dtype.newbyteorder("=")
     return _Form(name, pa.from_numpy_dtype(dtype), False, None, dtype)
+
+
+def _form_of_moments(name: str, temporal: Temporal) -> _Form:
+    pa, whole = arrow(), np.dtype(np.int64)
+    if temporal.kind == "date":
+        return _Form(name, pa.date32(), False, None, np.dtype(np.int32), DAY)
+    if temporal.kind == "duration":
+        return _Form(name, pa.duration("us"), False, None, whole, 1)
+    return _Form(name, pa.timestamp("us", None if temporal.zone is None else "UTC"), False, None, whole, 1)
 
 
 def _form_of_categories(name: str, column: Column) -> _Form:

@@ -13,6 +13,7 @@ from scipy import sparse
 from nicecf.exceptions import FileError
 from nicecf.support.extras import require
 from nicecf.support.json_values import from_json, to_json
+from nicecf.support.time_zones import zone_of
 from nicecf.support.types import Cells, Table
 from nicecf.tables import Container
 from nicecf.tables.column import Column
@@ -37,8 +38,10 @@ _SPARSE = {"sparse matrix": sparse.csr_matrix, "sparse array": sparse.csr_array}
 # By name; those with parameters are read differently.
 _POLARS = {
     *("Int8", "Int16", "Int32", "Int64", "Int128", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64"),
-    *("Boolean", "String", "Categorical", "Null"),
+    *("Boolean", "String", "Categorical", "Null", "Date"),
 }
+
+_OF_TIME = {f"{kind}8[{unit}]" for kind in "mM" for unit in ("s", "ms", "us", "ns")}
 
 # In bytes: for the texts of an array, which all take the space of the longest.
 _LONGEST_TEXT = 2**24
@@ -165,7 +168,9 @@ def _arrow_from_json(said: Any) -> Any:
 
 
 def _known(dtype: Any) -> Any:
-    """The dtype, if it is one of numbers, booleans or objects; other dtypes can be arbitrarily large."""
+    """The dtype, if it is one of numbers, booleans, dates or objects; other dtypes can be arbitrarily large."""
+    if isinstance(dtype, pd.DatetimeTZDtype) or (isinstance(dtype, np.dtype) and dtype.str[1:] in _OF_TIME):
+        return dtype
     plain = dtype.subtype if isinstance(dtype, (pd.SparseDtype, pd.IntervalDtype)) else dtype
     kind = getattr(plain, "kind", "")
     is_masked = not isinstance(plain, np.dtype) and hasattr(plain, "numpy_dtype") and kind in tuple("biuf")
@@ -196,6 +201,10 @@ def _polars_to_json(dtype: Any) -> Any:
         return {"enum": dtype.categories.to_list()}
     if dtype == pl.Decimal:
         return {"decimal": [dtype.precision, dtype.scale]}
+    if dtype == pl.Datetime:
+        return {"datetime": [dtype.time_unit, dtype.time_zone]}
+    if dtype == pl.Duration:
+        return {"duration": dtype.time_unit}
     return str(dtype)
 
 
@@ -215,6 +224,13 @@ def _polars_from_json(said: Any) -> Any:
         ):
             raise ValueError("the categories of an Enum must be distinct texts")
         return pl.Enum(names)
+    if "datetime" in said or "duration" in said:
+        unit, zone = said["datetime"] if "datetime" in said else (said["duration"], None)
+        if unit not in ("ms", "us", "ns") or not (zone is None or isinstance(zone, str)):
+            raise ValueError("the unit or the zone of a time is invalid")
+        if zone is not None:
+            zone_of(zone)
+        return pl.Datetime(unit, zone) if "datetime" in said else pl.Duration(unit)
     precision, scale = said["decimal"]
     if not (type(scale) is int and (precision is None or type(precision) is int)):
         raise ValueError("the digits of a Decimal are missing")

@@ -6,6 +6,7 @@ An expression is made of numbers, columns, ``+ - * /``, brackets, and ``round(x)
     months_since_late <= months_as_customer             a comparison: <=, >=, <, >, == or !=
     housing == "rent" implies rent > 0                  an implication; text is compared by == and != only
     has_guarantor implies `hours-per-week` >= 10        a column alone: it is true, or not zero
+    closed - opened <= "30 days"                        a duration; and a date as ISO writes it: "2024-03-01"
 
 A column is named as it is if its name is made of letters, digits and _, and does not begin with a digit; any other name
 stands in backquotes. So do columns with the name of a word of the language: implies, round, min, max. Inside quotes or

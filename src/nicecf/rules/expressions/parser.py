@@ -6,6 +6,7 @@ import math
 from typing import NoReturn
 
 from nicecf.exceptions import OptionError, did_you_mean, listed
+from nicecf.rules.expressions.dates import Moment
 from nicecf.rules.expressions.nodes import (
     FUNCTIONS,
     KEYWORDS,
@@ -60,7 +61,8 @@ class _Parser:
 
         sum      = product (("+" | "-") product)*
         product  = factor (("*" | "/") factor)*
-        factor   = "-" factor | number | column | "(" sum ")" | function "(" sum ("," sum)* ")"
+        factor   = "-" factor | number | column | moment | "(" sum ")" | function "(" sum ("," sum)* ")"
+        moment   = a date or a duration in quotes
     """
 
     def __init__(self, text: str) -> None:
@@ -109,14 +111,26 @@ class _Parser:
 
     def _side(self) -> Node | str:
         """One side of a comparison: a sum, or a text."""
-        return self.advance().value if self.token.kind == "text" else self.sum()
+        is_alone = self.token.kind == "text" and not (
+            self._tokens[self._next + 1].kind == "sign" and self._tokens[self._next + 1].value in "+-*/"
+        )
+        return self.advance().value if is_alone else self.sum()
 
-    def _text_comparison(self, left: Node | str, sign: Token, right: Node | str) -> TextComparison:
+    def _text_comparison(self, left: Node | str, sign: Token, right: Node | str) -> Predicate:
         column, text = (right, left) if isinstance(left, str) else (left, right)
+        moment = Moment.read(text) if isinstance(text, str) else None
+        is_of_order = not isinstance(column, ColumnName) or sign.value not in ("==", "!=")
+        if moment is not None and not isinstance(column, str) and is_of_order:
+            sides = (moment, column) if isinstance(left, str) else (column, moment)
+            return self._comparison(sides[0], sign, sides[1])
         if not (isinstance(column, ColumnName) and isinstance(text, str)):
             self.refuse("a text can only be compared with a column", 'Write column == "text".', sign)
         if sign.value not in ("==", "!="):
-            self.refuse(f"a text cannot be compared by '{sign.value}'", "Text has no order: use == or !=.", sign)
+            self.refuse(
+                f"a text cannot be compared by '{sign.value}'",
+                'Text has no order: use == or !=. A date is written as "2024-03-01".',
+                sign,
+            )
         return TextComparison(column.name, "==" if sign.value == "==" else "!=", text)
 
     def _comparison(self, left: Node, sign: Token, right: Node) -> Comparison:
@@ -153,6 +167,10 @@ class _Parser:
             return self._number(self.advance())
         if token.kind == "name":
             return self._column(self.advance())
+        moment = Moment.read(token.value) if token.kind == "text" else None
+        if moment is not None:
+            self.advance()
+            return moment
         if not (self.is_next("sign", "-", "(") or self.is_next("keyword", *FUNCTIONS)):
             self._refuse_missing_operand()
         self._depth += 1

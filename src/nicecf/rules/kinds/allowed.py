@@ -10,6 +10,7 @@ import numpy as np
 from nicecf.exceptions import OptionError, listed
 from nicecf.rules.columns import RuledRows
 from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
+from nicecf.rules.moments import plain_text
 from nicecf.rules.parameters import Feature, Line, are_alike, distinct, in_cell, is_list, value_of
 from nicecf.support.phrases import Features, Statement, Values
 from nicecf.support.types import Bools, Floats, Ints
@@ -35,7 +36,7 @@ class Allowed(PerFeature[AllowedValues]):
         return values
 
     def plain_one(self, one: AllowedValues) -> list[Any]:
-        return list(one)
+        return [plain_text(value) for value in one]
 
     def from_line(self, line: Line) -> Any:
         return in_cell(line["allowed"]) if "allowed" in line else None

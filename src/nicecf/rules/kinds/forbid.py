@@ -10,6 +10,7 @@ import numpy as np
 from nicecf.exceptions import OptionError
 from nicecf.rules.columns import NOTHING, RuledRows, encoded, float_dtype
 from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
+from nicecf.rules.moments import plain_text
 from nicecf.rules.parameters import Feature, Line, are_alike, distinct, in_cell, is_list, is_pair, value_of
 from nicecf.support.phrases import Features, Statement, Value, Values
 from nicecf.support.types import Bools, Floats, Ints
@@ -48,7 +49,7 @@ class Forbid(PerFeature[Pairs]):
         return before, after
 
     def plain_one(self, one: Pairs) -> list[list[Any]]:
-        return [list(pair) for pair in one]
+        return [[plain_text(value) for value in pair] for pair in one]
 
     def from_line(self, line: Line) -> Any:
         given = line.get("forbid")

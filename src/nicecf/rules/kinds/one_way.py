@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -25,6 +25,19 @@ if TYPE_CHECKING:
 
 # The values of a categorical feature from low to high; None where its numbers, or its dtype, have an order.
 Order: TypeAlias = tuple[Any, ...] | None
+
+# What people call the directions of dates.
+_OF_DATES: Mapping[Any, str] = {"later": "increasing", "earlier": "decreasing"}
+
+
+def of_dates(one: Statement, is_date: Callable[[Feature], bool]) -> Statement:
+    """A statement about a direction as one of dates, if it is about one: later for increasing."""
+    section, _, direction = one.phrase.partition(".")
+    word = {increase: word for word, increase in _OF_DATES.items()}.get(direction)
+    feature = one.fields.get("feature")
+    if word is None or not isinstance(feature, Features) or not is_date(feature.names[0]):
+        return one
+    return replace(one, phrase=f"{section}.{word}")
 
 
 class OneWay(PerFeature[Order]):
@@ -62,8 +75,12 @@ class OneWay(PerFeature[Order]):
 
     def from_line(self, line: Line) -> Any:
         feature, direction = line["feature"], line.get("direction")
+        direction = _OF_DATES.get(direction, direction)
         if direction not in ("increasing", "decreasing", None):
-            raise OptionError(f"direction is {direction!r} for {feature!r}; write 'increasing' or 'decreasing'.")
+            raise OptionError(
+                f"direction is {direction!r} for {feature!r}; write 'increasing' or 'decreasing' (of dates, 'later' or "
+                "'earlier' as well)."
+            )
         if direction is None and "order" in line:
             raise OptionError(f"{feature!r} has an order but no direction; write 'increasing' or 'decreasing'.")
         if direction != self.name:

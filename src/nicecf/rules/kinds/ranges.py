@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import OptionError, did_you_mean, listed, plain
+from nicecf.rules import moment_bounds
 from nicecf.rules.columns import RuledRows, code_of, float_dtype, held
 from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
+from nicecf.rules.moments import comparable, moment_of, number_of_cell, plain_text
 from nicecf.rules.parameters import Feature, Line, check_known, is_missing, is_pair
 from nicecf.support.phrases import Features, Statement, Value
 from nicecf.support.types import Bools, Floats, Ints, is_number
@@ -51,13 +54,16 @@ class Ranges(PerFeature[Pair]):
         return {name: _plain_bound(bound) for name, bound in named if bound is not None}
 
     def from_line(self, line: Line) -> Any:
-        return (_in_sheet(line.get("low")), _in_sheet(line.get("high"))) if "low" in line or "high" in line else None
+        low, high = (number_of_cell(line.get(name)) for name in ("low", "high"))
+        return (low, high) if "low" in line or "high" in line else None
 
     def merge_one(self, feature: Feature, mine: Pair, theirs: Pair) -> Pair:
         lows, highs = ([bound for bound in both if bound is not None] for both in zip(mine, theirs, strict=True))
         if any(len(bounds) > 1 and any(isinstance(one, str) for one in bounds) for bounds in (lows, highs)):
             # Which of two levels is the higher one only the table knows.
             raise OptionError(f"two rules have a bound on the same side for the levels of {feature!r}. Give one.")
+        if any(_has_moments(bound) for bound in (*lows, *highs)):
+            return moment_bounds.stricter(feature, lows, max), moment_bounds.stricter(feature, highs, min)
         low = lows[0] if len(lows) == 1 else np.fmax(*_comparable(lows)) if lows else None
         high = highs[0] if len(highs) == 1 else np.fmin(*_comparable(highs)) if highs else None
         return low, high
@@ -77,6 +83,10 @@ class Ranges(PerFeature[Pair]):
         texts = [bound for bound in one if isinstance(bound, str)]
         if texts:
             _refuse(feature, texts[0])
+        if rows.trained.columns[j].temporal is not None:
+            one = moment_bounds.of_column(feature, one, rows.trained.columns[j])
+        elif any(_has_moments(bound) for bound in one):
+            raise OptionError(f"the range of {feature!r} is one of dates or durations, but it is a column of numbers.")
         dtype = float_dtype(rows.trained, j)
         low, high = (_of_rows(feature, bound, none, rows) for bound, none in zip(one, (-np.inf, np.inf), strict=True))
         return Within(held(low, dtype), held(high, dtype))
@@ -96,7 +106,10 @@ class Ranges(PerFeature[Pair]):
             return super().relax(rules, about, found)
         low, high = rules.ranges[about]
         _, after, _ = found.change(about)
-        wider = (None if low is None else min(low, after), None if high is None else max(high, after))
+        wider = (
+            None if low is None else min(low, comparable(after, low)),
+            None if high is None else max(high, comparable(after, high)),
+        )
         instead = Statement("relaxation.ranges", {"feature": Features((about,)), "after": Value(after)})
         return instead, {self.name: {**rules.ranges, about: wider}}
 
@@ -132,11 +145,17 @@ def _bound(feature: Feature, given: Any, *, none: float) -> Bound:
         if abs(given) > _LARGEST:
             return None if (given > 0) == (none > 0) else -none
         return plain(given)
+    moment = moment_of(given)
+    if moment is not None:
+        return moment
     has_numbers = isinstance(given, (Sequence, np.ndarray)) or hasattr(given, "to_numpy")
     if isinstance(given, str):
         return given  # a level, if the column has an order: that is checked once it is known
     if isinstance(given, bytes) or not has_numbers:
         _refuse(feature, given)
+    moments = moment_bounds.of_rows(feature, given)
+    if moments is not None:
+        return moments
     try:
         array = np.array([np.nan if is_missing(value) else value for value in given], dtype=np.float64)
     except (TypeError, ValueError):
@@ -145,18 +164,11 @@ def _bound(feature: Feature, given: Any, *, none: float) -> Bound:
     return pd.Series(array, index=given.index) if isinstance(given, pd.Series) else array
 
 
-def _in_sheet(bound: Any) -> Bound:
-    """A bound in a sheet: beside the levels of other columns, numbers may be there as text."""
-    try:
-        return float(bound) if isinstance(bound, str) else bound
-    except ValueError:
-        return bound
-
-
 def _refuse(feature: Feature, given: Any) -> NoReturn:
     raise OptionError(
         f"the range of {feature!r} has a bound that is not a number: {str(given)[:60]!r}. Pass a number, None for no "
-        "bound, or one number per row; of an ordered category, one of its levels. For other categories, use allowed."
+        "bound, or one number per row; of dates, a date such as '2024-03-01', of durations one such as '30 days', and "
+        "of an ordered category one of its levels. For other categories, use allowed."
     )
 
 
@@ -171,6 +183,9 @@ def _check_not_empty(feature: Feature, low: Bound, high: Bound) -> None:
         raise OptionError(f"the range of {feature!r} is empty. A feature that may not change at all is immutable.")
     if isinstance(low, str) or isinstance(high, str):
         return  # which level is the higher one only the table knows
+    if any(_has_moments(bound) for bound in (low, high)):
+        moment_bounds.check_not_empty(feature, low, high)
+        return
     if low is not None and high is not None and np.any(np.asarray(low) > np.asarray(high)):
         lows, highs = np.broadcast_arrays(np.atleast_1d(low), np.atleast_1d(high))
         row = int(np.argmax(lows > highs))
@@ -182,12 +197,20 @@ def _check_not_empty(feature: Feature, low: Bound, high: Bound) -> None:
 
 
 def _plain_bound(bound: Bound) -> Any:
-    return bound.tolist() if hasattr(bound, "tolist") else bound
+    if np.ndim(bound) and _has_moments(bound):
+        return [plain_text(one) for one in bound]
+    return bound.tolist() if hasattr(bound, "tolist") else plain_text(bound)
+
+
+def _has_moments(bound: Bound) -> bool:
+    return isinstance(bound, (datetime, timedelta)) or (np.ndim(bound) > 0 and np.asarray(bound).dtype == object)
 
 
 def _bound_of(bound: Bound, row: int) -> Bound:
     own = np.asarray(bound)[row] if np.ndim(bound) else bound
-    return own if isinstance(own, str) else None if own is None or not np.isfinite(own) else plain(own)
+    if isinstance(own, (str, datetime, timedelta)):
+        return own
+    return None if own is None or not np.isfinite(own) else plain(own)
 
 
 def _between_levels(feature: Feature, one: Pair, rows: RuledRows) -> Within:
@@ -200,7 +223,8 @@ def _between_levels(feature: Feature, one: Pair, rows: RuledRows) -> Within:
                 f"the range of {feature!r}, an ordered category, has bounds for each row. Pass one level for all rows, "
                 "and different rules for different rows as a list: explain(X, constraints=[...])."
             )
-        rank = None if bound is None else code_of(bound, column)
+        # A level may be called what else would be read as a date or a duration.
+        rank = None if bound is None else code_of(plain_text(bound), column)
         if bound is not None and rank is None:
             raise OptionError(
                 f"the range of {feature!r} has the bound {bound!r}, which is not one of its levels, from low to high "

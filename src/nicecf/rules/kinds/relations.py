@@ -10,10 +10,13 @@ import numpy as np
 from nicecf.exceptions import OptionError
 from nicecf.rules.columns import RuledRows, labels_of, missing
 from nicecf.rules.expressions import Relation, check_columns
+from nicecf.rules.expressions.dates import relation_of
 from nicecf.rules.kinds.kind import Candidate, Kind, Relaxed
 from nicecf.rules.parameters import Feature, Line, in_cell, is_list
 from nicecf.rules.row_rules import Meaning
 from nicecf.support.phrases import Statement
+from nicecf.tables.schema import Schema
+from nicecf.tables.temporal import Temporal
 
 if TYPE_CHECKING:
     from nicecf.rules.constraints import Constraints
@@ -65,6 +68,10 @@ class Relations(Kind[Written]):
 def _check_kinds(relation: Relation, rows: RuledRows) -> None:
     """OptionError where a relation computes with text, or compares a number with one: each level is tried."""
     schema = rows.trained
+    try:
+        relation = relation_of(relation, _temporals(relation, schema))
+    except OptionError as error:
+        raise OptionError(f"the relation '{relation}' does not fit its columns: {error}") from error
     at = {name: schema.position(name, "relations") for name in relation.columns}
     for name, j in at.items():
         n_levels = max(1, len(schema.columns[j].levels))
@@ -75,6 +82,11 @@ def _check_kinds(relation: Relation, rows: RuledRows) -> None:
             relation.holds(trial)
         except OptionError as error:
             raise OptionError(f"the relation '{relation}' does not fit its columns: {error}") from error
+
+
+def _temporals(relation: Relation, schema: Schema) -> tuple[tuple[str, Temporal], ...]:
+    columns = ((name, schema.columns[schema.position(name, "relations")]) for name in relation.columns)
+    return tuple((name, column.temporal) for name, column in columns if column.temporal is not None)
 
 
 def _read_one(given: Any) -> Relation:

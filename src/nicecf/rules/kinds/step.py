@@ -3,51 +3,82 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from datetime import timedelta
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from nicecf.exceptions import OptionError, plain
 from nicecf.rules.columns import RuledRows, float_dtype
 from nicecf.rules.kinds.kind import PerFeature
+from nicecf.rules.moments import moment_of, number_of_cell, plain_text
 from nicecf.rules.parameters import Feature, Line
 from nicecf.support.phrases import Features, Statement, Value
 from nicecf.support.types import Bools, Floats, Ints, is_number
+from nicecf.tables.temporal import Temporal
 
 # How far a change may be from a whole number of steps, as a share of the values: decimal fractions are not exact.
 _ROUNDING = 1e-9
 
 
-class Step(PerFeature[float]):
-    """The size of the steps by which a feature changes."""
+Size: TypeAlias = float | timedelta
+
+
+class Step(PerFeature[Size]):
+    """The size of the steps by which a feature changes: a number, or, of dates and durations, a duration."""
 
     name = "step"
     columns = ("step",)
 
-    def read_one(self, feature: Feature, given: Any) -> float:
+    def read_one(self, feature: Feature, given: Any) -> Size:
+        moment = moment_of(given)
+        if isinstance(moment, timedelta) and moment > timedelta(0):
+            return moment
         if not (is_number(given) and 0 < given < np.inf):
-            raise OptionError(f"step has {given!r} for {feature!r}; it must be a number above 0.")
+            raise OptionError(
+                f"step has {given!r} for {feature!r}; it must be a number above 0 or, for dates and durations, a "
+                "duration such as '30 days'."
+            )
         return plain(given)  # type: ignore[return-value]  # a Python number
 
-    def from_line(self, line: Line) -> Any:
-        return line.get("step")
+    def plain_one(self, one: Size) -> Any:
+        return plain_text(one)
 
-    def merge_one(self, feature: Feature, mine: float, theirs: float) -> float:
-        larger, smaller = max(mine, theirs), min(mine, theirs)
-        if not np.isclose(larger / smaller, np.round(larger / smaller), rtol=1e-9, atol=0):
+    def from_line(self, line: Line) -> Any:
+        return number_of_cell(line.get("step"))
+
+    def merge_one(self, feature: Feature, mine: Size, theirs: Size) -> Size:
+        larger, smaller = (mine, theirs) if _ratio(mine, theirs) >= 1 else (theirs, mine)
+        is_multiple = np.isclose(_ratio(larger, smaller), np.round(_ratio(larger, smaller)), rtol=1e-9, atol=0)
+        if not is_multiple:
             raise OptionError(
-                f"{feature!r} has two steps, {mine!r} and {theirs!r}, and neither is a multiple of the other. Give one."
+                f"{feature!r} has two steps, {plain_text(mine)!r} and {plain_text(theirs)!r}, and neither is a "
+                "multiple of the other. Give one."
             )
         return larger
 
-    def condition(self, feature: Feature, one: float, rows: RuledRows) -> InSteps:
+    def condition(self, feature: Feature, one: Size, rows: RuledRows) -> InSteps:
         rows.check_numeric(feature, self.name)
+        j = rows.position(feature, self.name)
+        temporal = rows.trained.columns[j].temporal
+        if isinstance(one, timedelta) != (temporal is not None):
+            need = "a number" if temporal is None else "a duration, such as '30 days'"
+            holds = "numbers" if temporal is None else temporal.words
+            raise OptionError(f"step has {plain_text(one)!r} for {feature!r}, a column of {holds}; write {need}.")
+        if isinstance(one, timedelta):
+            return InSteps(Temporal.duration(one), 0.0)
         # Each end of a change may be half a unit of its last place away from what was meant.
-        dtype = float_dtype(rows.trained, rows.position(feature, self.name))
-        return InSteps(one, _ROUNDING + float(np.finfo(dtype).eps))
+        return InSteps(one, _ROUNDING + float(np.finfo(float_dtype(rows.trained, j)).eps))
 
-    def words_of(self, feature: Feature, one: float) -> Statement:
+    def words_of(self, feature: Feature, one: Size) -> Statement:
         return Statement("rule.step", {"feature": Features((feature,)), "step": Value(one)})
+
+
+def _ratio(one: Size, other: Size) -> float:
+    """How many times the other fits into one; no number of times if only one of them is a duration."""
+    if isinstance(one, timedelta) and isinstance(other, timedelta):
+        return one / other
+    return np.nan if isinstance(one, timedelta) or isinstance(other, timedelta) else one / other
 
 
 @dataclass(frozen=True, eq=False)

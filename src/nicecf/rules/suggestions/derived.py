@@ -60,7 +60,7 @@ def _usable(facts: TableFacts, most: int) -> list[ColumnFacts]:
     for column in facts.columns:
         if len(usable) == most:
             break
-        if column.is_number and column.has_values(3):
+        if column.is_number and column.temporal is None and column.has_values(3):
             usable.setdefault(column.as_bytes(), column)
     return list(usable.values())
 

@@ -43,7 +43,7 @@ def _identifier(column: ColumnFacts) -> Suggestion | None:
         return suggest_immutable(kind, column.name, is_certain=True, seen=seen)
     if n_cells >= _FEWEST_VALUES and column.is_text and share > _SOME_NEW and _n_words(column) >= _MANY_WORDS:
         return suggest_immutable("free_text", column.name, is_certain=False, seen=f"{seen}, of many words")
-    is_whole = column.is_number and column.decimals == 0
+    is_whole = column.is_number and column.temporal is None and column.decimals == 0
     if n_cells >= _FEWEST_VALUES and is_whole and share >= _NEARLY_ALL:
         span = float(np.ptp(column.present))
         is_certain = span < _LARGEST_GAP * n_cells or is_called_id or bool(NUMBERED & set(column.words))

@@ -46,9 +46,9 @@ def relations(facts: TableFacts, known: Collection[frozenset[Feature]] = ()) -> 
 
     Only of columns of the same units, as far as numbers and names tell: their ranges overlap, so that many rows would
     break the relation if it held by accident; their values are alike in size; rows come near to equality, or reach it;
-    and their names differ in at most one word. Certain if the names say it (min, max, total) and equality is reached in
-    a table of 1,000 rows. What follows from other relations, or is among the ``known`` sets of features, is left out.
-    Of the first 60 columns only.
+    and their names differ in at most one word, or both are dates, or durations. Certain if the names say it (min, max,
+    total) and equality is reached in a table of 1,000 rows. What follows from other relations, or is among the
+    ``known`` sets of features, is left out. Of the first 60 columns only.
     """
     usable = [column for column in facts.columns if column.is_number and column.n_distinct >= _FEWEST_VALUES]
     columns = usable[:_MOST_COLUMNS]
@@ -90,7 +90,9 @@ def _verified(low: int, high: int, columns: Sequence[ColumnFacts]) -> _Relation 
 
 
 def _are_alike(one: ColumnFacts, other: ColumnFacts) -> bool:
-    """Whether the names have words in common, and all but one: cpu_avg_wait and cpu_max_wait."""
+    """Whether both are dates, or durations, or their names have all words but one in common: cpu_avg, cpu_max."""
+    if one.temporal is not None or other.temporal is not None:
+        return one.temporal == other.temporal
     common = set(one.words) & set(other.words)
     return bool(common) and all(len(set(column.words) - common) <= 1 for column in (one, other))
 

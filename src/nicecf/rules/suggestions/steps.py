@@ -42,7 +42,12 @@ def steps(facts: TableFacts) -> list[Suggestion]:
 
 
 def _step(column: ColumnFacts) -> float | None:
-    if not column.is_number or column.n_distinct < _FEWEST_VALUES or len(column.present) < _FEWEST_ROWS:
+    if (
+        not column.is_number
+        or column.temporal is not None
+        or column.n_distinct < _FEWEST_VALUES
+        or len(column.present) < _FEWEST_ROWS
+    ):
         return None
     if (
         column.decimals is None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
 from string import Formatter
@@ -17,13 +18,13 @@ import numpy as np
 
 from nicecf.exceptions import NicecfError, OptionError, did_you_mean, listed, plain
 from nicecf.support import toml_files
-from nicecf.support.formats import shown, whole_percent
+from nicecf.support.formats import said_moment, shown, whole_percent
 
 _FOLDER = Path(__file__).parent
 # The language whose phrases say which there are, and which fields each of them has.
 REFERENCE = "en"
 # Sections that grow with nicecf: a phrase of theirs that an older file of a user does not have is in English then.
-_LATER = ("statement", "reason", "note", "rule", "relaxation", "together", "derived", "score")
+_LATER = ("statement", "reason", "note", "rule", "relaxation", "together", "derived", "score", "date", "duration")
 _MOST_LISTED = 8
 
 
@@ -145,6 +146,8 @@ class Voice:
             return self.phrases["value.missing"]
         if isinstance(value, Statement):
             return self(value)
+        if isinstance(value, (date, timedelta)):
+            return said_moment(value, self.phrases)
         return self._number(shown(value)) if isinstance(value, float) else shown(value)
 
     def _number(self, text: str) -> str:

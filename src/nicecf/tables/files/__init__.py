@@ -20,6 +20,7 @@ from nicecf.exceptions import FileError, OptionError, did_you_mean, listed
 from nicecf.support.files import contents, reason, writing
 from nicecf.tables.files import arrow, json_lines, separated
 from nicecf.tables.files.cells import FileTable, TableFormat, check_header
+from nicecf.tables.files.dates import look_like_dates, with_dates
 from nicecf.tables.files.retyped import ColumnLike, like
 from nicecf.tables.files.separated import without_apostrophes
 
@@ -29,6 +30,7 @@ __all__ = [
     "FileTable",
     "TableFormat",
     "like",
+    "look_like_dates",
     "read",
     "read_cells",
     "without_apostrophes",
@@ -48,25 +50,28 @@ FORMATS: dict[str, TableFormat] = {
 _STANDARD = "-"
 
 
-def read(path: Path, *, format: str | None = None, text: Collection[str] = ()) -> pd.DataFrame:
+def read(
+    path: Path, *, format: str | None = None, text: Collection[str] = (), dates: Collection[str] = ()
+) -> pd.DataFrame:
     """The table in a file, each column of the type its cells look like; raises FileError if there is no row.
 
     CSV has no types: columns are read as ``pandas.read_csv`` does, so that a model which was trained on what that
-    gives gets the same; those named in ``text`` stay text, such as codes with leading zeros. ``format`` is needed
-    if the name of the file does not tell it.
+    gives gets the same; those named in ``text`` stay text, such as codes with leading zeros, and those in ``dates`` are
+    read as ISO dates, as ``pandas.read_csv(parse_dates=...)`` does. ``format`` is needed if the name of the file does
+    not tell it.
     """
-    table = _read(path, format, guess=True, text=text)
+    table = _read(path, format, guess=True, text=[*text, *dates])
     if not len(table.frame):
         raise FileError(f"{table.name} has no rows below its header.")
     names = table.frame.columns
-    for name in text:
+    for option, name in [*(("text", name) for name in text), *(("dates", name) for name in dates)]:
         if name not in names:
             raise OptionError(
-                f"text names {name!r}, but {table.name} has the columns {listed(names)}.{did_you_mean(name, names)}"
+                f"{option} names {name!r}, but {table.name} has the columns {listed(names)}.{did_you_mean(name, names)}"
             )
         if pd.api.types.is_numeric_dtype(table.frame[name].dtype):
-            raise OptionError(f"text names {name!r}, but {table.name} knows its own types, and has numbers there.")
-    return table.frame
+            raise OptionError(f"{option} names {name!r}, but {table.name} knows its own types, and has numbers there.")
+    return with_dates(table, dates) if dates else table.frame
 
 
 def read_cells(path: Path, *, format: str | None = None) -> FileTable:

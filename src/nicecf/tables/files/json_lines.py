@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sys
+from datetime import date
 from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from nicecf.exceptions import FileError, plain
+from nicecf.support.formats import shown_date
 from nicecf.tables.files.cells import FileTable
 from nicecf.tables.files.separated import decoded
+from nicecf.tables.temporal import plain_moment
 
 # Python reads half a pair of surrogates, which is not a character: no other program accepts it.
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -101,5 +104,7 @@ def json_cell(value: Any) -> Any:
     """A cell as JSON has it; what is not a number, text or boolean, as text."""
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return None
-    value = plain(value)
+    value = plain(plain_moment(value))
+    if isinstance(value, date):
+        return shown_date(value)
     return value if isinstance(value, (bool, int, float, str)) else str(value)

@@ -6,7 +6,7 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from numbers import Real
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from nicecf.support.types import Floats, Objects
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.files.cells import MISSING_WORDS, FileTable
 from nicecf.tables.pandas_frames import PandasFrames
+from nicecf.tables.temporal import Temporal
 
 # Narrower than float(): no 1_000, no infinity.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
@@ -44,6 +45,8 @@ class ColumnLike(Protocol):
     def is_ordinal(self) -> bool: ...
     @property
     def has_missing(self) -> bool: ...
+    @property
+    def temporal(self) -> Temporal | None: ...
 
 
 def like(
@@ -52,9 +55,9 @@ def like(
     """The rows of a file as the training table had them: its columns, in its order, of its types.
 
     Text that training had as text stays text ('01234'), numbers are numbers, 'true', 'True' and '1' are True where
-    it had booleans; an empty cell is missing, and so is 'NA' unless training had a category of that name. What cannot
-    be so is a FileError that names the column, the line and the value. A category that training never saw is kept,
-    but not among ordered ones: it would have no place there.
+    it had booleans, and dates are read as ISO writes them; an empty cell is missing, and so is 'NA' unless training had
+    a category of that name. What cannot be so is a FileError that names the column, the line and the value. A category
+    that training never saw is kept, but not among ordered ones: it would have no place there.
 
     ``id`` names the column with the labels of the rows, ``ignore`` columns that are left out; others that training
     did not have are an error.
@@ -109,6 +112,11 @@ class _UnfitError(Exception):
 
 
 def _read(cells: _Cells) -> Any:
+    temporal = cells.column.temporal
+    if temporal is not None:
+        distinct, codes = cells.converted(_as_moment(temporal))
+        numbers = np.array([np.nan if one is None else one for one in distinct] + [np.nan])
+        return _moments(numbers[codes], temporal, cells.column)
     if not cells.column.is_categorical:
         distinct, codes = cells.converted(_as_measure)
         numbers = np.array([np.nan if one is None else float(one) for one in distinct] + [np.nan])
@@ -120,6 +128,35 @@ def _read(cells: _Cells) -> Any:
     values = np.empty(len(distinct) + 1, dtype=object)
     values[:] = [*distinct, None]
     return _levels(values[codes], cells.column)
+
+
+def _as_moment(temporal: Temporal) -> Callable[[Any], float | None]:
+    """How a value becomes a date or a duration, as the number that stands for it."""
+
+    def as_moment(value: Any) -> float | None:
+        if isinstance(value, str) and value.strip() in MISSING_WORDS:
+            return None
+        try:
+            number = temporal.number(value)
+        except ValueError as error:
+            raise _UnfitError(f"holds {value!r}, but held {temporal.words} when fit saw it; {error}") from None
+        if number % temporal.smallest:
+            raise _UnfitError(f"holds {value!r}, which has a time, but held dates alone when fit saw it")
+        return number
+
+    return as_moment
+
+
+def _moments(values: Floats, temporal: Temporal, column: ColumnLike) -> Any:
+    """Dates or durations in the dtype of the training table; where that is not one of pandas, in its own."""
+    like = column.prototype
+    if not isinstance(like, pd.Series):
+        like = pd.Series([], dtype=object)
+        temporal = replace(
+            temporal, cell={"date": "date", "datetime": "datetime", "duration": "timedelta"}[temporal.kind]
+        )
+    written = PandasFrames().write_moments(values, temporal, like, column.missing)
+    return pd.Series(written, dtype=object) if like.dtype == object else written
 
 
 def _as_measure(value: Any) -> float | int | None:

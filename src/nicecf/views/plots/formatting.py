@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, timedelta
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from nicecf.support.phrases import Statement
 from nicecf.support.types import CellValue, Label
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import TableStatistics
+from nicecf.tables.temporal import plain_moment
 from nicecf.views.words.formatting import Formatter
 from nicecf.views.words.rounding import digits, formatted_numbers
 from nicecf.views.words.wording import Wording
@@ -75,6 +77,9 @@ class PlotFormatter:
         """Two encoded values of a feature; if they differ, so does what is written."""
         if self.schema.columns[j].is_categorical:
             return self._level(j, before), self._level(j, after)
+        temporal = self.schema.columns[j].temporal
+        if temporal is not None:
+            return self._moment(j, temporal.value(before)), self._moment(j, temporal.value(after))
         decimals = self.statistics.columns[j].decimals
         while decimals < _MOST_DECIMALS and before != after and number(before, decimals) == number(after, decimals):
             decimals += 1
@@ -97,8 +102,15 @@ class PlotFormatter:
     def _text(self, value: CellValue) -> str:
         if isinstance(value, (bool, np.bool_)):
             return self.formatter.wording.phrases["value.true" if value else "value.false"]
-        value = plain(value)
+        value = plain(plain_moment(value))
+        if isinstance(value, (date, timedelta)):
+            return self.formatter.text(value)
         return self.formatter.number(digits(value)) if isinstance(value, float) else seen(str(value))
+
+    def _moment(self, j: int, value: CellValue) -> str:
+        if value is None:
+            return self.missing
+        return seen(self.formatter.wording.measured(self.schema.columns[j].name, self.formatter.text(value)))
 
     def _number(self, j: int, value: float, decimals: int) -> str:
         if np.isnan(value):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from datetime import timedelta
 
 import numpy as np
 import pandas as pd
 
 from nicecf.results.batch import Batch
-from nicecf.support.formats import percent
+from nicecf.support.formats import percent, signed_duration
 from nicecf.support.types import CellValue, Json
 from nicecf.views.documents.columns import significant
 from nicecf.views.documents.document import NOTHING
@@ -146,7 +147,7 @@ def _feature(line: dict[Hashable, CellValue], formatter: HtmlFormatter) -> list[
     feature = line["feature"]
     change = " &rarr; ".join(formatter.value(feature, line[side]) for side in ("before", "after"))
     times = "" if pd.isna(line["times"]) else f' <span class="soft">({line["times"]:,}&times;)</span>'
-    is_number = not np.isnan(line["median_change"])
+    is_number = not pd.isna(line["median_change"])
     return [
         formatter.name(feature),
         percent(line["share"]),
@@ -158,7 +159,9 @@ def _feature(line: dict[Hashable, CellValue], formatter: HtmlFormatter) -> list[
     ]
 
 
-def _signed(value: float) -> str:
+def _signed(value: float | timedelta) -> str:
+    if isinstance(value, timedelta):
+        return signed_duration(value)
     return f"{'+' if value > 0 else ''}{significant(value, 3)}"
 
 

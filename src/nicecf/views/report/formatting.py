@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 
 from nicecf.support.formats import one_line
 from nicecf.support.types import CellValue, Json, Label
@@ -40,6 +41,8 @@ class HtmlFormatter:
             return text(self.wording.measured(feature, self.formatter.number(significant(value))))
         if isinstance(value, bool):
             return text(self.wording.phrases["value.true" if value else "value.false"])
+        if isinstance(value, (date, timedelta)):
+            return text(self.wording.measured(feature, self.formatter.text(value)))
         return text(self.wording.phrases["value.missing"] if value is None else one_line(str(value)))
 
 

@@ -15,6 +15,7 @@ from nicecf.results.table_distance import TableDistance
 from nicecf.support.types import Bools, CellValue, Floats, Ints, Label, Objects
 from nicecf.tables.column import Column
 from nicecf.tables.schema import Schema, differs
+from nicecf.tables.temporal import Temporal
 from nicecf.views.summary import tables
 from nicecf.views.summary.grouping import By, Groups, groups_by
 from nicecf.views.summary.unseen import in_words, unseen_in, unseen_table
@@ -35,7 +36,8 @@ class Summary:
     ``features``, one line per class (and ``group``) and feature, the most frequent first: ``rows`` that were found;
     ``changed``, in how many of them the feature changes, and their ``share``. Numbers: ``median_change``, with a sign,
     ``p10_change`` and ``p90_change``, the share ``increased`` of the changes, all of them without changes from or to
-    a missing value; ``before`` and ``after`` are medians of the rows in which the feature changes. Categories:
+    a missing value (of dates and durations, they are durations); ``before`` and ``after`` are medians of the rows in
+    which the feature changes. Categories:
     ``before`` and ``after`` of the most frequent change, which happened ``times`` times. ``distance_share``: the part
     of the feature in the distance, on average over the rows that change at all. Columns that follow from others
     (``Constraints(derived=...)``) have no line, since nobody changes them: ``note`` names them.
@@ -161,6 +163,9 @@ def _to_best(mean: Floats, decided: Ints) -> Floats:
     return np.where(mean == best, 1.0, ratio)
 
 
+_DIFFERENCES = ("median_change", "p10_change", "p90_change")
+
+
 def _features(
     lines: Lines, schema: Schema, cell: Ints, n_cells: int, distance: TableDistance, total: Floats
 ) -> dict[str, Any]:  # columns of a frame
@@ -185,7 +190,7 @@ def _features(
             [
                 _level(most[side][at], schema.columns[j])
                 if schema.columns[j].is_categorical
-                else _known(numbers[side][at])
+                else _known(numbers[side][at], schema.columns[j])
                 for at, j in zip(order.tolist(), of.tolist(), strict=True)
             ]
         )
@@ -197,7 +202,8 @@ def _features(
         "rows": found,
         "changed": changed[order],
         "share": _ratio(changed[order], found),
-        **{name: numbers[name][order] for name in ("median_change", "p10_change", "p90_change", "increased")},
+        **{name: _differences(numbers[name][order], of, schema) for name in _DIFFERENCES},
+        "increased": numbers["increased"][order],
         **sides,
         "times": pd.array(most["times"][order], dtype="Int64"),
         "distance_share": _parts(lines, cell, n_cells, distance, total).ravel()[order],
@@ -246,8 +252,29 @@ def _level(code: float, column: Column) -> CellValue:
     return None if np.isnan(code) or code < 0 else plain(column.levels[int(code)])
 
 
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+def _known(value: float, column: Column) -> CellValue:
+    if np.isnan(value):
+        return None
+    return float(value) if column.temporal is None else column.temporal.value(_rounded(value, column.temporal))
+
+
+def _differences(values: Floats, features: Ints, schema: Schema) -> Floats | pd.Series[CellValue]:
+    """Differences of numbers as they are, of dates and durations as durations."""
+    temporal = [schema.columns[j].temporal for j in features]
+    if all(one is None for one in temporal):
+        return values
+    duration = Temporal("duration")
+    return _objects(
+        [
+            value if one is None or np.isnan(value) else duration.value(_rounded(value, one))
+            for value, one in zip(values.tolist(), temporal, strict=True)
+        ]
+    )
+
+
+def _rounded(value: float, temporal: Temporal) -> float:
+    """Between two dates, a median may be no date."""
+    return float(temporal.rounded(np.array([value]))[0])
 
 
 def _ratio(counts: Ints | Floats, of: Ints) -> Floats:

@@ -1,4 +1,4 @@
-"""Rows in groups: by a column of theirs, or by one value per row. Numbers with many values are cut into quartiles."""
+"""Rows in groups: by a column, or by one value per row. Numbers and dates with many values are cut into quartiles."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import OptionError, listed, plain
+from nicecf.support.formats import shown
 from nicecf.support.types import CellValue, Floats, Ints
+from nicecf.tables import pandas_temporal
 from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
+from nicecf.tables.temporal import Temporal
 from nicecf.views.documents.columns import significant
 
 # The name of a column or its position; or one value per row, as any library's column of them; None for no groups.
@@ -50,7 +53,7 @@ def _is_name(by: By, schema: Schema) -> bool:
 def _of_column(schema: Schema, j: int, values: Floats) -> Groups:
     column = schema.columns[j]
     if not column.is_categorical:
-        return _of_numbers(values, str(column.name))
+        return _of_numbers(values, str(column.name), column.temporal)
     codes = codes_of(values)
     in_order = column.is_ordinal or isinstance(column.prototype.dtype, pd.CategoricalDtype)
     return _of_codes(codes, [plain(level) for level in column.levels], str(column.name), in_order=in_order)
@@ -104,6 +107,9 @@ def _of_values(values: pd.Series[CellValue]) -> Groups:
     if values.dtype == object:
         values = values.infer_objects()
     dtype = values.dtype
+    moments = pandas_temporal.read(values, name)
+    if moments is not None:
+        return _of_numbers(moments[1], name, moments[0])
     if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype):
         return _of_numbers(values.to_numpy(dtype=np.float64, na_value=np.nan), name)
     if isinstance(dtype, pd.CategoricalDtype):
@@ -133,19 +139,24 @@ def _sorted(levels: Sequence[CellValue]) -> list[int]:
         return sorted(range(len(levels)), key=lambda at: str(levels[at]))
 
 
-def _of_numbers(values: Floats, name: str) -> Groups:
+def _of_numbers(values: Floats, name: str, temporal: Temporal | None = None) -> Groups:
+    """``temporal``: the dates that the numbers stand for."""
     is_missing = np.isnan(values)
     present = values[~is_missing]
     distinct = np.unique(present)
     codes = np.full(len(values), -1, dtype=np.intp)
     if len(distinct) <= _MOST_VALUES:
         codes[~is_missing] = np.searchsorted(distinct, present)
-        return _of_codes(codes, [_whole(value) for value in distinct.tolist()], name, in_order=True)
+        labels = [_whole(value) if temporal is None else temporal.value(value) for value in distinct.tolist()]
+        return _of_codes(codes, labels, name, in_order=True)
     cuts = np.unique(np.quantile(present, [0.25, 0.5, 0.75]))
     _, parts = np.unique(np.searchsorted(cuts, present, side="left"), return_inverse=True)
     codes[~is_missing] = parts
     # A part is called by the least and the greatest value in it: that is exact, and says to which part an end belongs.
     limits = [(present[parts == part].min(), present[parts == part].max()) for part in range(parts.max() + 1)]
+    if temporal is not None:
+        spans = [[shown(temporal.value(end)) for end in dict.fromkeys(both)] for both in limits]
+        return _of_codes(codes, [" to ".join(span) for span in spans], name, in_order=True)
     return _of_codes(codes, _intervals(limits), name, in_order=True)
 
 

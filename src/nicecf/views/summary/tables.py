@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from nicecf.support.formats import percent, shown
+from nicecf.support.formats import percent, shown, signed_duration
 from nicecf.support.types import CellValue, Ints, Label
 from nicecf.views.documents import inline
 from nicecf.views.documents.columns import aligned, short, significant
@@ -219,12 +220,14 @@ def _share(value: float) -> str:
     return NOTHING if np.isnan(value) else percent(value)
 
 
-def _signed(value: float) -> str:
+def _signed(value: float | timedelta) -> str:
+    if isinstance(value, timedelta):
+        return signed_duration(value)
     return NOTHING if np.isnan(value) else f"{'+' if value > 0 else ''}{significant(value, 3)}"
 
 
-def _span(low: float, high: float) -> str:
-    return NOTHING if np.isnan(low) else f"{_signed(low)} to {_signed(high)}"
+def _span(low: float | timedelta, high: float | timedelta) -> str:
+    return NOTHING if pd.isna(low) else f"{_signed(low)} to {_signed(high)}"
 
 
 def _size(value: float) -> str:

@@ -141,7 +141,7 @@ def _letter_reasons(one: FormattedExplanation, wording: Wording) -> str:
     reasons = []
     causes = [each for each in one.changes if not each.is_together]
     for number, each in enumerate(causes[:_MOST_REASONS], start=1):
-        phrase = {-1: "letter.reason_high", 0: "letter.reason", 1: "letter.reason_low"}[each.direction]
+        phrase = _REASONS[each.kind][each.direction + 1]
         reasons.append(wording.say(phrase, number=number, feature=each.feature, before=each.before))
     head = wording.phrases["letter.reasons_one" if len(reasons) == 1 else "letter.reasons"]
     now = [wording.say("derived.before", feature=each.feature, before=each.before) for each in one.derived]
@@ -187,6 +187,13 @@ def _derived(one: FormattedExplanation, wording: Wording) -> str:
 def _counted(wording: Wording, phrase: str, count: int) -> str:
     return wording.phrases[f"{phrase}_one"] if count == 1 else wording.say(phrase, count=count)
 
+
+# Of what is too high, of what has no direction, and of what is too low.
+_REASONS = {
+    "number": ("letter.reason_high", "letter.reason", "letter.reason_low"),
+    "date": ("date.reason_late", "letter.reason", "date.reason_early"),
+    "duration": ("duration.reason_long", "letter.reason", "duration.reason_short"),
+}
 
 _STYLES: dict[str, Callable[[FormattedExplanation, Wording], str]] = {
     "sentence": _sentence,

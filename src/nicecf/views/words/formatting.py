@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from datetime import date, timedelta
 from functools import cached_property
 from string import Formatter as Phrase
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -14,8 +15,9 @@ import pandas as pd
 from nicecf.exceptions import OptionError
 from nicecf.models.scores import ScoreTarget
 from nicecf.results.batch import Batch, picked
+from nicecf.rules.expressions.dates import sort_of
 from nicecf.rules.relaxations import Relaxation
-from nicecf.support.formats import one_line, whole_percent
+from nicecf.support.formats import one_line, said_moment, whole_percent
 from nicecf.support.phrases import Statement, Voice, percent_of
 from nicecf.support.types import Bools, CellValue, Floats, Ints, Label, is_number
 from nicecf.views.words.rounding import FormattedNumber, digits, formatted_numbers
@@ -24,7 +26,7 @@ from nicecf.views.words.wording import Wording
 
 @dataclass(frozen=True)
 class FormattedChange:
-    """A change, said; ``direction``: 1 for a number that helps by going up, -1 by going down, else 0.
+    """A change, said; ``direction``: 1 for a number or a date that helps by going up, -1 by going down, else 0.
 
     ``is_together``: it is one change with the one before it, such as two columns of one category.
     """
@@ -37,6 +39,7 @@ class FormattedChange:
     chance: str
     share: str
     is_together: bool = False
+    kind: Literal["number", "date", "duration"] = "number"
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,7 @@ def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: boo
     is_ordered = ~batch.schema.by_equality[steps.feature] & ~np.isnan(ups)
     # A column of a category that is spread over several is not too high or too low.
     is_ordered &= ~batch.is_together[steps.feature]
+    kinds = [sort_of(column.temporal) for column in batch.schema.columns]
     direction = np.where(is_ordered & (_gains(batch) > 0), ups, 0).astype(int).tolist()
     return [
         FormattedChange(
@@ -165,6 +169,7 @@ def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: boo
             chance=chance[at],
             share=share[at],
             is_together=together,
+            kind=kinds[steps.feature[at]],
         )
         for at, together in zip(order.tolist(), _are_together(batch, order), strict=True)
     ]
@@ -202,7 +207,7 @@ class Formatter:
     def label(self, label: Label) -> str:
         """What a class is called."""
         called = self.wording.label(label)
-        return self._text(label) if called is None else called
+        return self.text(label) if called is None else called
 
     def number(self, text: str) -> str:
         return text.replace(".", self.wording.phrases["number.decimal_point"])
@@ -232,12 +237,14 @@ class Formatter:
             return self.wording.measured(feature, self.number(number))
         if value is None:
             return self.wording.phrases["letter.missing" if self.is_letter else "value.missing"]
-        return self.wording.measured(feature, self._text(value))
+        return self.wording.measured(feature, self.text(value))
 
-    def _text(self, value: CellValue) -> str:
-        """A category or a label, in one line."""
+    def text(self, value: CellValue) -> str:
+        """A category, a date or a label, in one line."""
         if isinstance(value, (bool, np.bool_)):
             return self.wording.phrases["value.true" if value else "value.false"]
+        if isinstance(value, (date, timedelta)):
+            return said_moment(value, self.wording.phrases)
         if is_number(value):
             return self.number(digits(value) if isinstance(value, float) else str(value))
         text = one_line(str(value))

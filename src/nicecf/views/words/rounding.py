@@ -164,7 +164,8 @@ def _numbers(batch: Batch) -> list[_Number | None]:
     numbers: list[_Number | None] = [None] * len(features)
     for j, position in enumerate(schema.positions(batch.table)):
         here = np.flatnonzero(features == j)
-        if schema.columns[j].is_categorical or not len(here):
+        # Dates are as short as they are: rounded, they would be others.
+        if schema.columns[j].is_categorical or schema.columns[j].temporal is not None or not len(here):
             continue
         given = container.number_dtype(container.column(batch.table, position))
         if given.kind == "b":  # yes or no
@@ -224,13 +225,15 @@ def _tried(
 
 
 def _change_alike(batch: Batch, lines: Ints, values: Floats) -> Bools:
-    """Whether the same columns change in values as in the counterfactuals of some lines, and to the same categories.
+    """Whether the same columns change in values as in the counterfactuals of some lines, categories to the same values.
 
-    What follows from rounded numbers may stay as it is where it would have changed, or the other way round.
+    So do dates. What follows from rounded numbers may stay as it is where it would have changed, or the other way
+    round.
     """
     before, after = batch.before.values[lines], batch.after.values[lines]
     is_other = differs(before, after) != differs(before, values)
-    is_other |= batch.schema.is_categorical & differs(after, values)
+    is_exact = batch.schema.is_categorical | np.array([one.temporal is not None for one in batch.schema.columns])
+    is_other |= is_exact & differs(after, values)
     return np.asarray(~is_other.any(axis=1))
 
 

@@ -10,6 +10,7 @@ from nicecf.results.counterfactual import Counterfactual
 from nicecf.support.types import Floats
 from nicecf.tables.ordered import codes_of
 from nicecf.tables.statistics import ColumnStatistics
+from nicecf.tables.temporal import Temporal
 from nicecf.views.plots.data.common import Caption, Explanation, Message, Step, counted, evened, listed
 from nicecf.views.words.wording import Wording
 
@@ -24,7 +25,7 @@ class Numbers:
 
     ``heights``: how many rows a bar stands for, evened out where bars hold different numbers of possible values.
     ``missing`` is what that is called, ``chance`` its share of the training rows as it is written, empty if none.
-    ``is_cut``: the outermost values are far away, and left out.
+    ``is_cut``: the outermost values are far away, and left out. ``temporal``: the dates that the numbers stand for.
     """
 
     edges: Floats
@@ -35,6 +36,7 @@ class Numbers:
     missing: str
     chance: str
     is_cut: bool
+    temporal: Temporal | None = None
 
 
 @dataclass(frozen=True)
@@ -101,16 +103,17 @@ def _panel(this: Explanation, j: int, statistics: ColumnStatistics) -> Panel:
         codes = codes_of(np.array([before, after])).tolist()
         spread = _categories(this, j, statistics, *codes)
     else:
-        spread = _numbers(this, statistics, before, after)
+        spread = _numbers(this, j, statistics, before, after)
     return Panel(this.step(j), spread)
 
 
-def _numbers(this: Explanation, statistics: ColumnStatistics, before: float, after: float) -> Numbers:
+def _numbers(this: Explanation, j: int, statistics: ColumnStatistics, before: float, after: float) -> Numbers:
     n_rows = this.batch.provenance.statistics.n_rows
     share = statistics.n_missing / n_rows if n_rows else 0.0
     chance = this.formatter.percent(share) if statistics.n_missing else ""
-    edges, heights, is_cut = _seen(statistics.edges, evened(statistics), np.array([before, after]))
-    return Numbers(edges, heights, before, after, share, this.formatter.missing, chance, is_cut)
+    temporal = this.batch.schema.columns[j].temporal
+    edges, heights, is_cut = _seen(statistics.edges, evened(statistics, temporal), np.array([before, after]))
+    return Numbers(edges, heights, before, after, share, this.formatter.missing, chance, is_cut, temporal)
 
 
 def _seen(edges: Floats, heights: Floats, marks: Floats) -> tuple[Floats, Floats, bool]:

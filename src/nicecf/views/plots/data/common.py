@@ -14,6 +14,7 @@ from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.support.types import Bools, Floats
 from nicecf.tables.schema import differs
 from nicecf.tables.statistics import ColumnStatistics
+from nicecf.tables.temporal import Temporal
 from nicecf.views.plots.formatting import PlotFormatter
 from nicecf.views.words.formatting import by_importance
 from nicecf.views.words.wording import Wording
@@ -167,13 +168,17 @@ def listed(parts: Iterable[object], most: int) -> str:
     return f"{', '.join(every[:most])} and {len(every) - most:,} more"
 
 
-def evened(statistics: ColumnStatistics) -> Floats:
-    """The counts as if all bars held equally many possible values: of 62 whole numbers in 40 bars, some hold two."""
+def evened(statistics: ColumnStatistics, temporal: Temporal | None = None) -> Floats:
+    """The counts as if all bars held equally many possible values: of 62 whole numbers in 40 bars, some hold two.
+
+    The same of dates: they are multiples of a unit, such as whole days.
+    """
     if not statistics.is_exact or not len(statistics.edges):
         return statistics.counts.astype(np.float64)
-    steps = np.ceil(np.round(statistics.edges * 10.0**statistics.decimals, 6))
+    per_one = 10.0**statistics.decimals if temporal is None else 1 / temporal.unit
+    steps = np.ceil(np.round(statistics.edges * per_one, 6))
     held = np.diff(steps)
-    held[-1] += statistics.edges[-1] * 10.0**statistics.decimals == steps[-1]  # the last edge belongs to its bar
+    held[-1] += np.round(statistics.edges[-1] * per_one, 6) == steps[-1]  # the last edge belongs to its bar
     return np.asarray(statistics.counts * np.median(held) / np.maximum(held, 1))
 
 

@@ -18,6 +18,7 @@ from nicecf.support.types import Floats, Ints
 from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import differs
 from nicecf.tables.statistics import ColumnStatistics
+from nicecf.tables.temporal import Temporal
 from nicecf.views.plots.data.common import Caption, Explanation, evened, listed
 from nicecf.views.words.wording import Wording
 
@@ -39,7 +40,7 @@ class Axis:
     """One of the two features: the values that the model was asked about, within a window.
 
     Categories are numbered from 0 as in ``levels``, which is None for numbers; ``counts`` of training rows are those of
-    a histogram with its ``edges``, or of each level.
+    a histogram with its ``edges``, or of each level. ``temporal``: the dates that numbers stand for.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Axis:
     levels: tuple[str, ...] | None
     edges: Floats
     counts: Floats
+    temporal: Temporal | None = None
 
 
 @dataclass(frozen=True)
@@ -222,15 +224,16 @@ def _axis(this: Explanation, j: int, marks: Floats, n_values: int) -> tuple[Axis
     if this.batch.schema.columns[j].is_categorical:
         return _levels(this, j, name, statistics, marks)
     present = marks[~np.isnan(marks)]
-    low, high = _window(statistics, present)
+    temporal = this.batch.schema.columns[j].temporal
+    low, high = _window(statistics, present, 0.5 if temporal is None else temporal.unit / 2)
     grid = np.repeat(this.row[None], n_values, axis=0)
     grid[:, j] = np.linspace(low, high, n_values)
     # A column of whole numbers holds no others; asking about the same value again would be wasted.
     values = np.unique(this.batch.schema.rounded(grid)[:, j])
-    return Axis(name, values, low, high, None, statistics.edges, evened(statistics)), values
+    return Axis(name, values, low, high, None, statistics.edges, evened(statistics, temporal), temporal), values
 
 
-def _window(statistics: ColumnStatistics, marks: Floats) -> tuple[float, float]:
+def _window(statistics: ColumnStatistics, marks: Floats, half: float = 0.5) -> tuple[float, float]:
     """Nearly all of the training values and all marks, but not so much that the marks become one."""
     low, high = (float(marks.min()), float(marks.max())) if len(marks) else (np.inf, -np.inf)
     span = high - low
@@ -242,7 +245,7 @@ def _window(statistics: ColumnStatistics, marks: Floats) -> tuple[float, float]:
         low, high = min(low, max(spread_low, low - room)), max(high, min(spread_high, high + room))
     if not high > low:
         middle = low if np.isfinite(low) else 0.0
-        return middle - 0.5, middle + 0.5
+        return middle - half, middle + half
     return low - 0.06 * (high - low), high + 0.06 * (high - low)
 
 

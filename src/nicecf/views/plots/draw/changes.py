@@ -8,9 +8,10 @@ import numpy as np
 
 from nicecf.views.plots.data.changes import Categories, Changes, Numbers, Panel
 from nicecf.views.plots.draw import ruler
+from nicecf.views.plots.draw.date_ticks import ticks_of
 from nicecf.views.plots.draw.look import Look
 from nicecf.views.plots.draw.ruler import SMALL
-from nicecf.views.plots.draw.scale import Scale, ticks
+from nicecf.views.plots.draw.scale import Scale
 from nicecf.views.plots.draw.sheet import MARGIN, Sheet
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def _histogram(sheet: Sheet, spread: Numbers, top: float) -> None:
     sheet.line([_LEFT, scale.end + 0.1], [base, base], look.pale, 0.8)
     if spread.is_cut:
         sheet.text(scale.end + 0.13, base, "···", color=look.pale)
-    for tick in ticks(low, high, 6):
+    for tick in ticks_of(low, high, 6, spread.temporal):
         x = scale.at(tick.value)
         sheet.line([x, x], [base, base + 0.04], look.pale, 0.8)
         sheet.text(x, base + 0.13, tick.text, SMALL, color=look.pale, across="center")

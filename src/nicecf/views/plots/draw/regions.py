@@ -11,9 +11,10 @@ from nicecf.support.types import Bools, Floats, Ints
 from nicecf.views.plots.canvas import matplotlib
 from nicecf.views.plots.data.regions import Axis, Kind, Mark, Regions
 from nicecf.views.plots.draw import ruler
+from nicecf.views.plots.draw.date_ticks import ticks_of
 from nicecf.views.plots.draw.look import Look
 from nicecf.views.plots.draw.ruler import SMALL, USUAL
-from nicecf.views.plots.draw.scale import Scale, ticks
+from nicecf.views.plots.draw.scale import Scale
 from nicecf.views.plots.draw.sheet import MARGIN, Sheet
 from nicecf.views.plots.labels import Box, around
 
@@ -73,7 +74,7 @@ def draw_regions(shown: Regions, look: Look) -> Figure:
 
 def _beside(axis: Axis) -> float:
     """How much room the labels of the vertical axis take."""
-    words = axis.levels or [tick.text for tick in ticks(axis.low, axis.high, 7)]
+    words = axis.levels or [tick.text for tick in ticks_of(axis.low, axis.high, 7, axis.temporal)]
     return min(max(_LEVELS[0], *(ruler.width(one, SMALL) for one in words)), _LEVELS[1]) + 0.1
 
 
@@ -153,7 +154,7 @@ def _axes(sheet: Sheet, shown: Regions, chart: _Map, misses: tuple[bool, bool], 
     left, right, bottom, top = chart.x.start, chart.x.end, chart.y.start, chart.y.end
     sheet.line([left, right, right, left, left], [bottom, bottom, top, top, bottom], look.pale, 0.8, over=4)
     below = bottom + (_GUTTER / 2 if misses[1] else 0.0)
-    for tick in ticks(shown.x.low, shown.x.high, 7):
+    for tick in ticks_of(shown.x.low, shown.x.high, 7, shown.x.temporal):
         x = chart.x.at(tick.value)
         sheet.line([x, x], [bottom, bottom + 0.04], look.pale, 0.8)
         sheet.text(x, below + 0.14, tick.text, SMALL, color=look.pale, across="center")
@@ -161,7 +162,7 @@ def _axes(sheet: Sheet, shown: Regions, chart: _Map, misses: tuple[bool, bool], 
     places = (
         [(level, float(i)) for i, level in enumerate(shown.y.levels)]
         if shown.y.levels
-        else [(tick.text, tick.value) for tick in ticks(shown.y.low, shown.y.high, 7)]
+        else [(tick.text, tick.value) for tick in ticks_of(shown.y.low, shown.y.high, 7, shown.y.temporal)]
     )
     for words, value in places:
         y = chart.y.at(value)
