@@ -14,6 +14,7 @@ import numpy.typing as npt
 from nicecf.support.types import Bools, Floats
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.column import Column, looks_like_free_text
+from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
 
 # What is new about a value: 0 for nothing.
@@ -43,7 +44,8 @@ class SeenColumn:
         if column.common is not None:
             return _shared(values, column, min_count)
         if column.is_categorical:
-            codes = values[values >= 0].astype(np.intp)
+            codes = codes_of(values)
+            codes = codes[codes >= 0]
             held = np.bincount(codes, minlength=len(column.levels)) > 0
             is_compared = not looks_like_free_text(column.levels, len(codes))
             return cls(np.nan, np.nan, held, len(codes) < len(values), is_compared)
@@ -53,7 +55,8 @@ class SeenColumn:
     def new(self, values: Floats, column: Column) -> npt.NDArray[np.int8]:
         """What is new about encoded values; ``column`` may have categories that training never saw."""
         if column.is_categorical:
-            is_missing, codes = values < 0, values.astype(np.intp)
+            codes = codes_of(values)
+            is_missing = codes < 0
             is_known = np.append(self.held, False)[np.minimum(codes, len(self.held))]
             kind = CATEGORY
         else:
@@ -81,7 +84,7 @@ def new_values(values: Floats, schema: Schema, seen: Sequence[SeenColumn] | None
 
 
 def _as_held(values: Floats, column: Column, schema: Schema) -> Floats:
-    if column.is_categorical:
+    if column.is_categorical or column.temporal is not None:
         return values
     dtype = schema.container.number_dtype(column.prototype)
     # Integers are not made of other numbers: 90.4 is beyond 90.
@@ -91,7 +94,7 @@ def _as_held(values: Floats, column: Column, schema: Schema) -> Floats:
 def _shared(values: Floats, column: Column, min_count: int) -> SeenColumn:
     """What at least ``min_count`` training rows share. Nothing more is told, not even that there is more."""
     found, counts = np.unique(values, return_counts=True)  # all missing numbers count as one value
-    is_missing = found < 0 if column.is_categorical else np.isnan(found)
+    is_missing = codes_of(found) < 0 if column.is_categorical else np.isnan(found)
     is_common = counts >= min_count
     common = found[is_common & ~is_missing]
     held = np.isin(np.arange(len(column.levels)), common)

@@ -320,10 +320,10 @@ def _form_of_numbers(name: str, column: Column, schema: Schema) -> _Form:
 def _form_of_moments(name: str, temporal: Temporal) -> _Form:
     pa, whole = arrow(), np.dtype(np.int64)
     if temporal.kind == "date":
-        return _Form(name, pa.date32(), False, None, np.dtype(np.int32), DAY)
+        return _Form(name, pa.date32(), False, None, np.dtype(np.int32), per=DAY)
     if temporal.kind == "duration":
-        return _Form(name, pa.duration("us"), False, None, whole, 1)
-    return _Form(name, pa.timestamp("us", None if temporal.zone is None else "UTC"), False, None, whole, 1)
+        return _Form(name, pa.duration("us"), False, None, whole, per=1)
+    return _Form(name, pa.timestamp("us", None if temporal.zone is None else "UTC"), False, None, whole, per=1)
 
 
 def _form_of_categories(name: str, column: Column) -> _Form:
