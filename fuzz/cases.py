@@ -19,6 +19,7 @@ from fuzz import models, mutations, options, possible, tables
 from fuzz.checks import OF_ANSWERS, Answer, Facts, nothing_is_written_to, snapshot
 from fuzz.misuse import misused
 from fuzz.relations import RELATIONS, Explained
+from fuzz.scores import scores_lie_in_their_target
 from fuzz.tables import Random, Tables, n_rows
 
 
@@ -115,7 +116,7 @@ def _explain(random: Random, outcome: Outcome, *, plain: bool = False) -> None:
     if settings.search == "thorough" and n_rows(facts.tables.rows):
         _check_front(outcome, facts, cfs)
     explained = Explained(explainer, cfs, facts, answer, random)
-    for name, (relation, share) in RELATIONS.items():
+    for name, (relation, share) in _RELATIONS.items():
         if random.random() < share:
             _check_relation(outcome, name, relation, explained)
     outcome.note(
@@ -123,6 +124,9 @@ def _explain(random: Random, outcome: Outcome, *, plain: bool = False) -> None:
         nothing_is_written_to(before, snapshot(X, y, facts.tables.rows, settings.options, settings.call)),
     )
     outcome.apart.update(facts.apart)
+
+
+_RELATIONS = {**RELATIONS, scores_lie_in_their_target.__name__: (scores_lie_in_their_target, 0.3)}
 
 
 def _check_relation(
