@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fuzz.tables import MISSING, code_of
+from fuzz.tables import is_missing
 
 if TYPE_CHECKING:
     from fuzz.checks import Answer, Facts
@@ -19,8 +19,9 @@ _NAMED = 3
 def unseen_values_are_noted(facts: Facts, answer: Answer) -> list[str]:
     """A row has a note about values that training never saw if, and only if, it has such values; so has the summary."""
     wrong, new = [], {}
+    missing = [_missing_codes(facts, j) for j in range(facts.rows.shape[1])]
     for row in range(len(facts.rows)):
-        kinds = [_what_is_new(facts, row, j) for j in range(facts.rows.shape[1])]
+        kinds = [_what_is_new(facts, row, j, are_missing) for j, are_missing in enumerate(missing)]
         if any(kind == "unknown" for kind in kinds):
             facts.apart["a column may count as free text"] += 1
             return []
@@ -40,16 +41,14 @@ def unseen_values_are_noted(facts: Facts, answer: Answer) -> list[str]:
     return wrong
 
 
-def _what_is_new(facts: Facts, row: int, j: int) -> str | None:
+def _what_is_new(facts: Facts, row: int, j: int, are_missing: set[float]) -> str | None:
     """What is new about a cell: "outside", "category" or "missing"; "unknown" where another rule may silence it."""
     value, least = facts.rows[row, j], facts.settings.options.get("min_count", 1)
     is_category = facts.tables.reader.is_category[j]
-    missing = code_of(MISSING) if is_category else float("nan")
-    train = facts.train[:, j]
-    is_missing = train == missing if is_category else np.isnan(train)
-    if value == missing or np.isnan(value):
-        return None if is_missing.sum() >= least or not _tells(facts, j) else "missing"
-    present = train[~is_missing].tolist()
+    train = facts.train[:, j].tolist()
+    present = [one for one in train if one not in are_missing and one == one]
+    if value in are_missing or value != value:
+        return None if len(train) - len(present) >= least or not _tells(facts, j) else "missing"
     counts = Counter(present)
     common = [one for one, count in counts.items() if count >= least]
     if is_category:
@@ -74,6 +73,17 @@ def _tells(facts: Facts, j: int) -> bool:
     """Whether a guard leaves anything of a column to be told."""
     least = facts.settings.options.get("min_count", 1)
     return least == 1 or any(count >= least for count in facts.counts[j].values())
+
+
+def _missing_codes(facts: Facts, j: int) -> set[float]:
+    """The codes of missing categories: among objects, each way to mark them has one of its own."""
+    if not facts.tables.reader.is_category[j]:
+        return set()
+    column, tables = facts.tables.reader.column, facts.tables
+    codes = [(column(tables.train, j), facts.train[:, j]), (column(tables.rows, j), facts.rows[:, j])]
+    return {
+        code for cells, of in codes for cell, code in zip(list(cells), of.tolist(), strict=True) if is_missing(cell)
+    }
 
 
 def _n_levels(facts: Facts, j: int) -> int:
