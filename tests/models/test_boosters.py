@@ -278,17 +278,6 @@ REFUSED = {
         "does not return probabilities: its objective is 'rank:pairwise'. Train it with 'binary:logistic' or .*softprob",
         "other",
     ),
-    "counts": (lambda: xgb(ROWS, TWO, "count:poisson"), "returns a number: its objective is 'count:p", "regression"),
-    "a regression": (
-        lambda: xgb(ROWS, TWO, "reg:squarederror"),
-        r"returns a number: its objective is 'reg:squarederror' \(or trained with an objective of its own\)",
-        "regression",
-    ),
-    "a regression of LightGBM": (
-        lambda: lgbm(ROWS, TWO, "regression"),
-        "returns a number: its objective is 'regression'. Train it with 'binary' or 'cross_entropy' or .*from_score",
-        "regression",
-    ),
     "LightGBM's other cross entropy": (
         lambda: lgbm(ROWS, TWO, "cross_entropy_lambda"),
         "does not return probabilities: its objective is 'cross_entropy_lambda'",
@@ -309,6 +298,27 @@ class TestRefused:
         with pytest.raises(OptionError, match=words):
             NICE(booster).fit(ROWS, TWO)
         assert kind_of(booster) == kind
+
+    @pytest.mark.parametrize(
+        "train",
+        [
+            lambda y: xgb(ROWS, y, "count:poisson"),
+            lambda y: xgb(ROWS, y, "reg:squarederror"),
+            lambda y: lgbm(ROWS, y, "regression"),
+        ],
+    )
+    def test_a_booster_that_returns_numbers_is_a_regressor(self, train):
+        y = ROWS.sum(axis=1)
+        booster = train(y)
+        assert kind_of(booster) == "regression"
+        nice = NICE(booster).fit(ROWS, y)
+        with pytest.raises(OptionError, match="the model returns scores, not classes: say which are wanted"):
+            nice.explain(ROWS[:3])
+        cfs = nice.explain(ROWS[:20], target_score=(12, None))
+        assert cfs.found.all()
+        assert (asked(booster, cfs.to_numpy()) >= 12).all()
+        with pytest.raises(OptionError, match="returns a number: its objective is"):
+            Classifier.of(booster, classes=[0, 1], y=None)
 
     def test_the_advice_for_labels_works(self):
         booster = xgb(ROWS, THREE, "multi:softmax", num_class=3)

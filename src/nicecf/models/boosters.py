@@ -78,8 +78,7 @@ class Booster:
 
         They are those of the library's own ``predict``: of LightGBM up to the best iteration, of XGBoost by all trees.
         """
-        self._check_columns(X)
-        answer = self.model.predict(self._matrix(X), **({"validate_features": False} if self._by_matrix else {}))
+        answer = self.predict(X)
         if answer.ndim == 2:
             return np.asarray(answer)
         if self.objective == "binary:logitraw":
@@ -88,6 +87,11 @@ class Booster:
             return np.column_stack([expit(-margin), expit(margin)])
         # In the library's own precision, as its classifiers do.
         return np.column_stack([1 - answer, answer])
+
+    def predict(self, X: Table) -> Any:
+        """What the library's own ``predict`` says; ModelError if the columns are not its features."""
+        self._check_columns(X)
+        return self.model.predict(self._matrix(X), **({"validate_features": False} if self._by_matrix else {}))
 
     @property
     def _by_matrix(self) -> bool:

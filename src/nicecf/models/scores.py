@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import is_regressor as _is_sklearn_regressor
 
 from nicecf.exceptions import ModelError, OptionError, SchemaError, plain
+from nicecf.models.boosters import Booster, is_booster, kind_of
 from nicecf.models.classifier import ScoreModel, asked, numbers_of
 from nicecf.support.formats import shown
 from nicecf.support.types import Bools, Floats, Ints, Objects, Table, is_number
@@ -23,7 +24,12 @@ _NO_TARGET = ("score", "no score")
 
 
 def is_regressor(model: Any) -> bool:
-    """Whether a model returns scores: a regressor of any library, or ``from_score(f, kind="score")``."""
+    """Whether a model returns scores: a regressor of any library, or ``from_score(f, kind="score")``.
+
+    OptionError for a booster that is not trained.
+    """
+    if is_booster(model):
+        return kind_of(model) == "regression"
     if isinstance(model, ScoreModel):
         return model.kind == "score"
     if isinstance(model, type) or hasattr(model, "predict_proba") or not hasattr(model, "predict"):
@@ -47,7 +53,9 @@ class Regressor:
                 f"a model in robust_to is a {type(model).__name__}, but the model to explain returns scores. Models "
                 "that must agree are all regressors, or from_score(f, kind='score')."
             )
-        return cls(model.score if isinstance(model, ScoreModel) else model.predict)
+        if isinstance(model, ScoreModel):
+            return cls(model.score)
+        return cls(Booster.of(model).predict if is_booster(model) else model.predict)
 
     @property
     def classes(self) -> Objects:
