@@ -563,9 +563,9 @@ def test_what_is_not_fitted_or_was_changed_cannot_be_saved(tmp_path):
 
 
 def test_what_a_file_cannot_hold_is_refused_before_anything_is_written(tmp_path):
-    dates = pd.Series(pd.Categorical(pd.to_datetime(["2020-01-01", "2021-01-01"] * 3)))
+    dates = pd.Series(pd.Categorical(pd.PeriodIndex(["2020-01", "2021-01"] * 3, freq="M")))
     tables = [
-        (with_flag(dates), "column 'column' cannot be saved: values of type Timestamp"),
+        (with_flag(dates), "column 'column' cannot be saved: values of type Period"),
         (with_flag(pd.Series(["\ud800", "a"] * 3, dtype=object)), "column 'column' cannot be saved: .* not valid text"),
         (
             with_flag(dates.cat.codes).set_axis(pd.CategoricalIndex(["column", "flag"]), axis=1),
@@ -580,9 +580,9 @@ def test_what_a_file_cannot_hold_is_refused_before_anything_is_written(tmp_path)
         nice = NICE(flag).fit(table, [0, 0, 0, 1, 1, 1])
         with pytest.raises(FileError, match=match):
             nice.save(tmp_path / "a.nice")
-    moments = with_flag(dates.cat.codes).set_axis(pd.to_datetime(["2020-01-01", "2021-01-01"]), axis=1)
+    moments = with_flag(dates.cat.codes).set_axis(pd.PeriodIndex(["2020-01", "2021-01"], freq="M"), axis=1)
     nice = NICE(lambda X: flag({"flag": X.iloc[:, 1]})).fit(moments, [0, 0, 0, 1, 1, 1])
-    with pytest.raises(FileError, match="cannot be saved: values of type Timestamp"):
+    with pytest.raises(FileError, match="cannot be saved: values of type Period"):
         nice.save(tmp_path / "a.nice")
     assert not list(tmp_path.iterdir())
 

@@ -68,7 +68,7 @@ def test_a_language_writes_dates_and_durations_its_own_way(tmp_path, one):
         section, _, name = key.partition(".")
         sections.setdefault(section, {})[name] = phrase
     sections["date"]["day"] = "{day}.{month}.{year}"
-    sections["duration"] |= {"days": "{count} Tage", "days_one": "{count} Tag", "hours": "{count} Stunden"}
+    sections["duration"] |= {"days": "{count} dagen", "days_one": "{count} dag", "hours": "{count} uren"}
     path = tmp_path / "de.toml"
     path.write_text(
         "\n".join(
@@ -83,7 +83,7 @@ def test_a_language_writes_dates_and_durations_its_own_way(tmp_path, one):
     opened = next(change for change in one.changes if change.feature == "opened")
     text = one.text(wording=wording)
     assert f"{opened.after:%d.%m.%Y} instead of {opened.before:%d.%m.%Y}" in text
-    assert "Tage" in text
+    assert "dagen" in text
     assert "were ca. " in text
 
 

@@ -19,6 +19,7 @@ from nicecf.support.json_values import NotHeld, to_json
 from nicecf.support.phrases import english, in_english
 from nicecf.support.types import CellValue, Json, Label, Table
 from nicecf.tables.schema import Schema
+from nicecf.tables.temporal import is_date_or_duration
 
 Record: TypeAlias = dict[str, Json]
 
@@ -160,7 +161,9 @@ def _changes(batch: Batch, at: int, row: Record, after: Record | None, keys: lis
 
 
 def _label(label: Label) -> Json:
-    """What the row is called; as text where JSON cannot hold it, such as a date."""
+    """What the row is called; as text where JSON has no word for it, such as a date: it is only read by people."""
+    if is_date_or_duration(label):
+        return str(label)
     try:
         return to_json(plain(label))
     except NotHeld:

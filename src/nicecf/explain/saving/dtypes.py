@@ -186,6 +186,8 @@ def _numpy_from_json(said: Any) -> np.dtype[Any]:
     if dtype.kind == "T" or (dtype.kind in "US" and dtype.itemsize <= _LONGEST_TEXT):
         return dtype
     known: np.dtype[Any] = _known(dtype)
+    if known.kind in "mM":
+        raise ValueError("an array does not hold dates")
     return known
 
 
