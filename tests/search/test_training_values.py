@@ -7,6 +7,7 @@ from nicecf import Constraints
 from nicecf.explain.saving.archive import Damaged
 from nicecf.explain.saving.checks import check_cells
 from nicecf.rules.reading import rules_of
+from nicecf.search import first_candidates
 from nicecf.search.block import RowMoves
 from nicecf.search.distance import Heom
 from nicecf.search.first_candidates import single_changes
@@ -125,3 +126,23 @@ def test_cells_of_a_damaged_file_are_refused(cells, problem):
     check_cells(np.array([0, 0, 1, 1, 1, 2]), TrainingValues.of(index))
     with pytest.raises(Damaged, match=problem):
         check_cells(np.array(cells), TrainingValues.of(index))
+
+
+def test_what_is_tried_of_a_very_wide_table_depends_on_the_row_alone(monkeypatch):
+    random = np.random.default_rng(0)
+    values = np.where(random.random((30, 20)) < 0.2, random.integers(1, 5, (30, 20)), 0).astype(float)
+    index = DonorIndex.of(
+        values.copy(order="F"), np.zeros(30, dtype=int), 1, Heom.of(values, np.zeros(20, bool), "range")
+    )
+    training, rows = TrainingValues.of(index), values[:6]
+    everything = single_changes(RowMoves(rows, training, None))
+    monkeypatch.setattr(first_candidates, "CELLS_TRIED", 40 * 9)
+    monkeypatch.setattr(first_candidates, "_SINGLE_CHANGES", 40)
+    together = single_changes(RowMoves(rows, training, None))
+    assert 0 < len(together.of) < len(everything.of)
+    for line in range(len(rows)):
+        alone, here = single_changes(RowMoves(rows[[line]], training, None)), together.of == line
+        assert together.feature[here].tolist() == alone.feature.tolist()
+        assert together.value[here].tolist() == alone.value.tolist()
+        is_set = np.flatnonzero(rows[line])
+        assert set(is_set) <= set(alone.feature.tolist())
