@@ -1,6 +1,7 @@
 """share_donor=False never hands out a training row as it is; min_count=k only values that k training rows hold."""
 
 import json
+import pickle
 from collections import Counter
 from itertools import combinations, product
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nicecf import NICE, Constraints, ModelError, NicecfError, OptionError, replay
+from nicecf import NICE, Constraints, ModelError, NicecfError, OptionError, replay, testing
 from nicecf.rules.privacy import Privacy
 from nicecf.tables.files import like, read_cells
 from nicecf.views import exported_table as outcomes
@@ -406,3 +407,10 @@ def test_rows_of_a_file_get_no_categories_that_are_kept_back(tmp_path):
     (tmp_path / "odd.jsonl").write_text('{"points": 1, "income": 1, "town": 5, "name": "A", "grade": "low"}\n')
     with pytest.raises(NicecfError, match="held text when fit saw it \\(such as '(Ayr|Bath)'\\)"):
         like(read_cells(tmp_path / "odd.jsonl"), nice._fitted.schema.columns)
+
+
+def test_a_guarded_explainer_is_pickled():
+    X, y = testing.applicants()
+    nice = NICE(testing.Scorecard(), share_donor=False, min_count=2).fit(X, y)
+    again = pickle.loads(pickle.dumps(nice))
+    assert again.explain(X[:20]).texts() == nice.explain(X[:20]).texts()

@@ -144,9 +144,19 @@ def refusal(privacy: Privacy, schema: Schema) -> Callable[[Floats], Bools] | Non
 
     None if all may be.
     """
-    if privacy.digests is None:
-        return None
-    return lambda values: privacy.is_training_row(values) | privacy.is_training_row(schema.rounded(values))
+    return None if privacy.digests is None else _TrainingRows(privacy, schema)
+
+
+@dataclass(frozen=True, eq=False)
+class _TrainingRows:
+    """A class and not a function inside of one: explainers are pickled."""
+
+    privacy: Privacy
+    schema: Schema
+
+    def __call__(self, values: Floats) -> Bools:
+        is_training_row = self.privacy.is_training_row
+        return is_training_row(values) | is_training_row(self.schema.rounded(values))
 
 
 def _none(values: Floats) -> Bools:
