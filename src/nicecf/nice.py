@@ -21,7 +21,6 @@ from nicecf.explain.search_options import SearchOptions
 from nicecf.explain.targets import in_order_of_rows
 from nicecf.explain.training import ModelOptions, Training, TreeCells, learn, measured_cost, twin_for
 from nicecf.models.decision import check_min_probability
-from nicecf.models.scores import ScoreTarget
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called, described
 from nicecf.rules.constraints import Constraints
@@ -248,36 +247,36 @@ class NICE(Explainer):
         started = perf_counter()
         self._check_fitted()
         self._check_call(n_counterfactuals, time_budget, progress)
-        deadline = None if time_budget is None else started + time_budget
         target_class = in_order_of_rows(target_class, X)
-        target, fitted = target_of(target_class, target_score, self._fitted.panel), self._fitted
-        asked = called(target_class, n_counterfactuals=n_counterfactuals, time_budget=time_budget)
-        if target is not None:
-            fitted = self._towards(target)
-            target_class, asked = [fitted.panel.classes[1]], asked | {"target_score": list(target.given)}
+        fitted, wanted, asked = self._aimed(target_class, target_score)
         call = Call(
             X,
-            target_class,
+            wanted,
             options=self._options,
-            asked=asked,
+            asked=called(target_class, n_counterfactuals=n_counterfactuals, time_budget=time_budget, **asked),
             constraints=constraints,
             n_wanted=n_counterfactuals,
-            deadline=deadline,
+            deadline=None if time_budget is None else started + time_budget,
             progress=progress,
             if_long=self._if_long if time_budget is None else None,
         )
         return Counterfactuals(explain(call, fitted))
 
-    def _towards(self, target: ScoreTarget) -> Fitted:
-        """What was learned, for a target of scores; the last one is kept, since the donors are sorted for it."""
-        known = self._last_target.get(target)
-        if known is not None:
-            return known
-        made = towards(target, self._fitted, self._search_options, justified=bool(self.justified))
-        return self._last_target.keep(target, made)
+    def _aimed(self, target_class: Any, target_score: Any) -> tuple[Fitted, Any, dict[str, Any]]:
+        """What was learned, for the target of a call; the classes wanted then, and what a record says of it besides."""
+        target = target_of(target_class, target_score, self._fitted.panel)
+        if target is None:
+            return self._fitted, target_class, {}
+        # The last one is kept, since the donors are sorted for it.
+        options, justified = self._searched_by
+        fitted = self._last_target.get(target) or self._last_target.keep(
+            target, towards(target, self._fitted, options, justified=justified)
+        )
+        return fitted, [fitted.panel.classes[1]], {"target_score": list(target.given)}
 
     def _keep(self, fitted: Fitted) -> Self:
         self._last_target: LastOne[Fitted] = LastOne()
+        self._searched_by = self._search_options, bool(self.justified)  # options set later are for the next fit
         return super()._keep(fitted)
 
     def save(self, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:

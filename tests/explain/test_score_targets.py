@@ -195,7 +195,7 @@ def test_the_nearest_score_of_a_plain_sum_is_the_best_that_training_values_give(
     assert near.to_frame().dtypes.tolist() == new.dtypes.tolist()
     assert near.rows.tolist() == list(range(len(new)))
     assert set(cfs.note_kinds) == {("nearest",)}
-    assert cfs.notes[0] == f"the nearest score within reach is {best:g} (cfs.nearest() has the way to it)"
+    assert cfs.notes[0] == f"the nearest score within reach is {best:g}"
     assert cfs.reasons[0] == f"the score of none of the 120 training rows that may be donors is 'at least {best + 1:g}'"
 
 
@@ -215,7 +215,11 @@ def test_the_nearest_is_said_as_such_and_counted_nowhere(limits, new):
     assert cfs.summary().groups["found"].tolist() == near.summary().groups["found"].tolist() == [0]
     assert repr(near).startswith("Out of reach: 40 rows, each with the answer whose score comes nearest to the target")
     assert "found" not in repr(near).splitlines()[0]
-    assert [record["found"] for record in near.to_records()] == [False] * 40
+    for refused in (near.to_records, near[0].to_record, near.pareto):
+        with pytest.raises(
+            OptionError, match=r"nearest\(\) holds no answers: there is neither a record nor a Pareto set"
+        ):
+            refused()
     assert near[0].found is False
     assert near[0].reason == cfs.reasons[0]
     texts = near.texts()
@@ -259,6 +263,103 @@ def test_nearest_is_for_scores_alone():
     cfs = NICE(model.fit(X[["income", "debt"]], y)).fit(X[["income", "debt"]], y).explain(X[["income", "debt"]][:2])
     with pytest.raises(OptionError, match=r"nearest\(\) is for targets that are scores: explain\(X, target_score="):
         cfs.nearest()
+
+
+# --- found by a review -------------------------------------------------------------------------------------------------
+
+
+def score_of(function):
+    return from_score(lambda X: np.asarray(function(X), dtype=float), kind="score")
+
+
+def test_of_several_models_the_nearest_is_nearer_for_the_one_explained():
+    draw = np.random.default_rng(0)
+    X = pd.DataFrame({"a": draw.integers(0, 50, 200), "b": draw.integers(0, 50, 200)})
+    nice = NICE(score_of(lambda X: X["a"] - X["b"]), robust_to=[score_of(lambda X: 3 * X["b"])], justified=False)
+    cfs = nice.fit(X).explain(pd.DataFrame({"a": [48, 10], "b": [29, 0]}), target_score=(60, None))
+    near = cfs.nearest()
+    assert len(near)
+    assert (near.predicted_after > cfs.predicted[near.rows]).all()
+
+
+def test_a_climb_that_arrives_leaves_no_reason_behind():
+    draw = np.random.default_rng(9)
+    X = pd.DataFrame({name: draw.integers(0, 3, 30) for name in "abc"})
+    nice = NICE(score_of(lambda X: X.sum(axis=1)), share_donor=False).fit(X, X.sum(axis=1))
+    cfs = nice.explain(X.iloc[[16]], target_score=(5, None))
+    assert cfs.found.all()
+    assert cfs.reasons.tolist() == [None]
+
+
+def test_a_climb_takes_no_value_that_only_unjustified_rows_hold():
+    X = pd.DataFrame({"a": np.arange(50).repeat(4)})
+    cfs = (
+        NICE(score_of(lambda X: X["a"]))
+        .fit(X, np.where(X["a"] >= 45, 0.0, X["a"]))
+        .explain(X[:1], target_score=(45, None))
+    )
+    assert cfs.reason_kinds.tolist() == ["not_justified"]
+    assert cfs.nearest().predicted_after.tolist() == [44]
+
+
+def test_a_row_far_outside_of_training_comes_nearer_too():
+    X = pd.DataFrame({"income": np.arange(20, 60), "debt": np.arange(40) % 10})
+    model = score_of(lambda X: 100 * X["income"] - 10 * X["debt"])
+    nice = NICE(model, constraints=Constraints(immutable=["income"]), justified=False).fit(X)
+    near = nice.explain(pd.DataFrame({"income": [5, 22], "debt": [9, 9]}), target_score=(5_500, None)).nearest()
+    assert near.rows.tolist() == [0, 1]
+    assert near.predicted_after.tolist() == [500, 2_200]
+
+
+def test_what_follows_from_nothing_that_changed_stays_as_it_is_in_the_nearest():
+    X = pd.DataFrame({"a": [0.1, 0.3, 0.7] * 20, "c": np.arange(60) % 9.0})
+    X["t"] = (X["a"] * 3).round(6)
+    rules = Constraints(derived={"t": "a * 3"}, immutable=["a"])
+    nice = NICE(score_of(lambda X: X["t"] + X["c"]), constraints=rules, justified=False).fit(X)
+    assert set(nice.explain(X[:3], target_score=(99, None)).nearest().changes()["feature"]) == {"c"}
+
+
+def test_in_the_target_a_climb_goes_no_farther_than_it_must():
+    X = pd.DataFrame({"a": np.arange(30) % 10, "b": np.arange(30) // 3})
+    X = X[X.sum(axis=1) <= 14]
+    nice = NICE(score_of(lambda X: X["a"] + X["b"]), justified=False).fit(X)
+    cfs = nice.explain(pd.DataFrame({"a": [5], "b": [5]}), target_score=(15, None), n_counterfactuals=3)
+    assert cfs.predicted_after.tolist() == [15]
+    assert cfs.notes.tolist() == ["1 of 3 counterfactuals"]
+
+
+def test_a_climb_that_is_cut_short_says_so(new):
+    X = customers(120)
+    nice = NICE(Limits(), search="greedy").fit(X, Limits().predict(X))
+    cfs = nice.explain(new, target_score=(30_000, None), time_budget=1e-9)
+    assert set(cfs.note_kinds) == {("cut_search",)}
+
+
+def test_small_scores_that_changed_are_noticed():
+    sign = [1.0]
+    X = pd.DataFrame({"a": np.arange(50.0)})
+    nice = NICE(score_of(lambda X: sign[0] * 1e-9 * X["a"]), justified=False).fit(X)
+    sign[0] = -1.0
+    with pytest.raises(ModelError, match="its score was 3e-08 then and is -3e-08 now"):
+        nice.explain(X[:2], target_score=(3e-8, None))
+
+
+def test_options_set_after_fit_are_for_the_next_fit(new):
+    X = customers(120)
+    nice = NICE(Limits()).fit(X, Limits().predict(X))
+    before = nice.explain(new, target_score=(3_000, None)).texts()
+    nice.set_params(search="greedy")
+    nice.explain(new, target_score=(2_000, None))
+    assert nice.explain(new, target_score=(3_000, None)).texts() == before
+
+
+def test_a_classifiers_file_is_not_loaded_with_a_score(tmp_path):
+    pytest.importorskip("pyarrow")
+    X = customers(60)[["income", "debt"]]
+    y = (X["income"] > 1_000).astype(int)
+    NICE(RandomForestClassifier(5, random_state=0).fit(X, y)).fit(X, y).save(tmp_path / "some.nice")
+    with pytest.raises(ModelError, match="that had classes, and this ScoreModel returns scores"):
+        NICE.load(tmp_path / "some.nice", model=score_of(lambda X: X["income"]))
 
 
 # --- models -----------------------------------------------------------------------------------------------------------

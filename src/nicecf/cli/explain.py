@@ -143,7 +143,7 @@ def _run(options: argparse.Namespace) -> int:
 def _score_range(text: str) -> tuple[float | None, float | None]:
     low, colon, high = text.partition(":")
     try:
-        if not colon:
+        if not colon or not (low.strip() or high.strip()):
             raise ValueError
         return (float(low) if low.strip() else None, float(high) if high.strip() else None)
     except ValueError:

@@ -156,7 +156,9 @@ def _with_own_values(question: Question, points: Points, of_whole: Scorer) -> tu
     if is_other.any():
         lines = np.flatnonzero(is_other)
         said = of_whole(own[lines])
-        is_accepted = panel.accepts(said, question.wanted[points.row[lines]])
+        wanted = question.wanted[points.row[lines]]
+        # What comes nearest to a target out of reach is not accepted either way.
+        is_accepted = panel.accepts(said, wanted) | ~panel.accepts(outputs[lines], wanted)
         whole, outputs = whole.copy(), outputs.copy()
         whole[lines[is_accepted]], outputs[lines[is_accepted]] = own[lines[is_accepted]], said[is_accepted]
     return whole, outputs

@@ -10,6 +10,7 @@ from nicecf.explain.fitted import Fitted
 from nicecf.search.answers import Answers, in_one_step, joined
 from nicecf.search.best_scores import BestScores
 from nicecf.search.question import Question, in_parts
+from nicecf.support.phrases import Statement
 from nicecf.support.types import Bools
 
 
@@ -25,24 +26,32 @@ def reach(question: Question, answers: Answers, fitted: Fitted) -> tuple[Answers
     search = BestScores(near.donors, fitted.distance, fitted.is_refused, mixes=near.first_questions is not None)
 
     def climbed(some: Question) -> Answers:
-        points = search(some)
-        return joined([(points.row, in_one_step(some.rows[points.row], points))], len(some))
+        points, is_done = search(some)
+        found = joined([(points.row, in_one_step(some.rows[points.row], points))], len(some))
+        for line in np.flatnonzero(~is_done):
+            found.notes[line] = (Statement("note.cut_search"),)
+        return found
 
     climbs = in_parts(question, is_left, climbed)
     points = climbs.points
     is_there = question.panel.accepts(points.outputs, question.wanted[points.row])
+    arrived = _only(climbs, is_there)
+    for line in points.row[is_there].tolist() if question.n_wanted > 1 else ():
+        arrived.notes[line] = (*(arrived.notes[line] or ()), Statement("note.one_of", {"asked": question.n_wanted}))
     everyone = np.arange(len(question))
-    with_those = joined([(everyone, answers), (everyone, _only(climbs, is_there))], len(question))
+    joint = joined([(everyone, answers), (everyone, arrived)], len(question))
+    joint.reasons[points.row[is_there]] = None  # such as that all there was had to be kept back
     # What the first search knows besides is kept as it is.
-    return replace(with_those, front=answers.front, beyond=answers.beyond), _only(climbs, ~is_there)
+    return replace(joint, front=answers.front, beyond=answers.beyond), _only(climbs, ~is_there)
 
 
 def as_the_model_sees(answers: Answers, question: Question, fitted: Fitted) -> Answers:
-    """The same with the model's own outputs, where a twin was asked; only rows that are nearer than they were."""
-    points = answers.points
+    """The same with the model's own outputs, where a twin was asked; only rows whose score is nearer than it was."""
+    points, panel = answers.points, question.panel
+    assert panel.target is not None
     outputs = fitted.models.scorer(question.schema, by_twin=False)(points.values) if len(points.row) else points.outputs
-    panel, wanted = question.panel, question.wanted[points.row]
-    is_nearer = panel.scores(outputs, wanted) > panel.scores(question.outputs[points.row], wanted)
+    before, after = (panel.probabilities(some)[:, 0] for some in (question.outputs[points.row], outputs))
+    is_nearer = panel.target.margins(after) > panel.target.margins(before)
     return _only(replace(answers, points=replace(points, outputs=outputs)), is_nearer)
 
 

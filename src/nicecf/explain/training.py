@@ -107,23 +107,15 @@ def learn(
     By the ``constraints``, columns that follow from others are left out of these: see `moving`. A baseline is the
     published algorithm: it may change free text, and nobody is warned of rules that it has no place for.
     """
-    if is_baseline and is_regressor(options.model):
-        raise OptionError(
-            f"the baselines are for models with classes, and this {type(options.model).__name__} returns scores. "
-            "nicecf.NICE explains it: NICE(model).fit(X, y).explain(X, target_score=(low, high))."
-        )
+    if is_baseline:
+        _check_has_classes(options.model)
     table, whole = Schema.of(X, categorical_features, ordinal)
     if is_baseline:
         table = replace(table, columns=tuple(replace(column, is_free_text=False) for column in table.columns))
     schema, values = moving(table, whole, constraints)
     if not is_baseline:
         warn_of_uncovered(table, whole, constraints)
-    labels = None if y is None else _labels(y, len(values))
-    if labels is None and needs_labels:
-        raise SchemaError(
-            "y is missing: pass the labels of the training rows, fit(X, y). They tell which rows the model gets right; "
-            "with justified=False rows that it gets wrong may be donors too, and y is not needed."
-        )
+    labels = _labels(y, len(values), is_needed=needs_labels)
     panel, codes = _panel(options, labels, schema, values)
     label_scores = None if labels is None or not panel.is_regressor else scores_of(labels)
     # An eighth at a time: what the model is handed is a copy, and the table should not be held twice for it.
@@ -133,6 +125,7 @@ def learn(
     parts = [values[at : at + chunk] for at in range(0, len(values), chunk)]
     outputs = np.concatenate([panel.outputs(schema.decode(part), len(part)) for part in parts])
     seconds = perf_counter() - start
+    panel = panel.with_spread(outputs)
     decisions, sample = panel.decide(outputs), sample_of(len(values))
     if options.decision is None and panel.members[0].rule.is_highest and not panel.is_regressor:
         _warn_if_decided_otherwise(options.model, schema.decode(values[sample]), panel, outputs[sample])
@@ -317,7 +310,22 @@ class TreeCells:
             return np.full(rows.shape, -1, dtype=np.intp)
 
 
-def _labels(y: Any, n_rows: int) -> Objects:
+def _check_has_classes(model: Any) -> None:
+    if is_regressor(model):
+        raise OptionError(
+            f"the baselines are for models with classes, and this {type(model).__name__} returns scores. nicecf.NICE "
+            "explains it: NICE(model).fit(X, y).explain(X, target_score=(low, high))."
+        )
+
+
+def _labels(y: Any, n_rows: int, *, is_needed: bool) -> Objects | None:
+    if y is None and is_needed:
+        raise SchemaError(
+            "y is missing: pass the labels of the training rows, fit(X, y). They tell which rows the model gets right; "
+            "with justified=False rows that it gets wrong may be donors too, and y is not needed."
+        )
+    if y is None:
+        return None
     labels = np.asarray(y.to_list() if hasattr(y, "to_list") else y, dtype=object)
     if labels.ndim != 1:
         raise SchemaError(

@@ -113,13 +113,15 @@ class Panel:
 
     ``min_probability``: the minimum probability of the decided class, for each of them. ``silent``: the numbers of
     members whose outputs are computed but who need not agree. ``target``: the scores that are wanted, if it is scores:
-    then the decision is whether a score lies there, and it stands wherever a probability does.
+    then the decision is whether a score lies there, and it stands wherever a probability does. ``spread``: what the
+    scores of a regressor range over, by which it is told whether they are still the same.
     """
 
     members: tuple[Member, ...]
     min_probability: float | None = None
     silent: frozenset[int] = frozenset()
     target: ScoreTarget | None = None
+    spread: float = 1.0
 
     @property
     def is_regressor(self) -> bool:
@@ -192,6 +194,19 @@ class Panel:
             return score_towards(self.probabilities(block), wanted)
         return self.target.closeness(block[:, _SCORE]) * np.where(wanted[:, 1], 1.0, -1.0)
 
+    def nearness(self, outputs: Floats) -> Floats:
+        """How near the scores of rows are to the target: that of the model that is farthest off; from 0 on, in it."""
+        assert self.target is not None
+        each = [self.target.nearness(block[:, _SCORE]) for _, block in self._blocks(outputs)]
+        return np.asarray(np.min(each, axis=0))
+
+    def with_spread(self, outputs: Floats) -> Panel:
+        """The same panel, which knows what the scores of a regressor range over; ``outputs``: of training rows."""
+        if not self.is_regressor or not len(outputs):
+            return self
+        scores = outputs[:, _SCORE]
+        return replace(self, spread=float(np.ptp(scores)) or float(np.abs(scores).max()) or 1.0)
+
     def check_unchanged(self, then: Floats, now: Floats, positions: Ints) -> None:
         """Raise ModelError if a model answers differently for training rows now than at ``fit``."""
         moved = np.zeros(len(then))
@@ -216,9 +231,9 @@ class Panel:
         raise ModelError(_CHANGED.format(row=positions[worst], said=said))
 
     def _moved(self, before: Floats, after: Floats) -> Floats:
-        """How much answers differ; of scores, which may be large, as a share of them."""
+        """How much answers differ; of scores, as a share of what they range over, or of themselves."""
         before, after = self.probabilities(before), self.probabilities(after)
-        return np.abs(before - after) / (np.maximum(1.0, np.abs(before)) if self.is_regressor else 1.0)
+        return np.abs(before - after) / (np.maximum(self.spread, np.abs(before)) if self.is_regressor else 1.0)
 
     def confidence(self, outputs: Floats) -> Floats:
         """The lowest probability that any model gives the class it decides on."""

@@ -152,9 +152,13 @@ class ScoreTarget:
         """How far inside the target scores lie; negative: how far outside."""
         return np.minimum(scores - self.low, self.high - scores)
 
+    def nearness(self, scores: Floats) -> Floats:
+        """The same as a share of how far training scores are from the target."""
+        return self.margins(scores) / self.scale
+
     def closeness(self, scores: Floats) -> Floats:
         """The same as a number between -1 and 1, as searches want it."""
-        return np.clip(self.margins(scores) / self.scale, -1.0, 1.0)
+        return np.clip(self.nearness(scores), -1.0, 1.0)
 
     def text(self, score: float) -> str:
         """A score for people: about three digits of what scores range over, or as many more as its side takes.
@@ -163,8 +167,8 @@ class ScoreTarget:
         >>> target.text(218.1423), target.text(89.96)
         ('218', '89.96')
         """
-        if not np.isfinite(score):
-            return str(score)
+        if not np.isfinite(score) or abs(score) >= _LARGEST_IN_DIGITS:
+            return repr(float(score))
         decimals = max(0, 2 - int(np.floor(np.log10(self.scale))))
         side = self.holds(np.array([score]))
         for digits in range(decimals, _MOST_DECIMALS):
@@ -181,4 +185,5 @@ class ScoreTarget:
 
 _OPEN = (-np.inf, np.inf)
 _MOST_DECIMALS = 15
+_LARGEST_IN_DIGITS = 1e15
 _ALLOWED = "pass (low, high) with two numbers, both included, or None for an open end, such as (5000, None)"

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from nicecf.exceptions import OptionError
 from nicecf.models.scores import ScoreTarget
 from nicecf.results.long_tables import Front, Steps
 from nicecf.results.provenance import Provenance
@@ -114,6 +115,16 @@ class Batch:
         if not self.is_best_effort:
             return self
         return replace(self, found=np.zeros(len(self), dtype=bool), is_best_effort=False)
+
+    @property
+    def answers(self) -> Batch:
+        """The same; OptionError if it holds no answers, but what comes nearest to a target."""
+        if self.is_best_effort:
+            raise OptionError(
+                "nearest() holds no answers: there is neither a record nor a Pareto set of them. Ask the result of "
+                "explain itself; its records are of all rows, also of those without an answer."
+            )
+        return self
 
     @cached_property
     def filled(self) -> Table:

@@ -111,7 +111,7 @@ class Counterfactual:
 
     def to_record(self) -> Record:
         """The record of this explanation for an audit: its line in ``cfs.to_records()``."""
-        return records_of(self.batch.counted)[0]
+        return records_of(self.batch.answers)[0]
 
     def to_numpy(self) -> Table:
         """The counterfactual as an array of one row."""

@@ -250,7 +250,7 @@ class Counterfactuals:
         the donor, options, call, seed and versions, fingerprints of model and training data, and a digest of it all.
         :func:`nicecf.replay` makes it again. The same explanation gives the same record.
         """
-        return records_of(self.batch.counted)
+        return records_of(self.batch.answers)
 
     def nearest(self) -> Counterfactuals:
         """For rows whose ``target_score`` is out of reach, the answer within reach whose score comes nearest to it.
@@ -276,11 +276,12 @@ class Counterfactuals:
         equal in all measures, one. Its :attr:`rows` tells whose each is, by the positions of ``explain``. All changes
         of one are made in one step.
         """
-        if self.batch.front is None:
+        front = self.batch.answers.front
+        if front is None:
             raise OptionError(
                 "pareto() needs the hybrids that only the thorough search looks at; use NICE(..., search='thorough')."
             )
-        return Counterfactuals(self.batch.pareto(self.batch.front))
+        return Counterfactuals(self.batch.pareto(front))
 
     def __repr__(self) -> str:
         """A summary and the first rows."""

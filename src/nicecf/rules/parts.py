@@ -13,6 +13,7 @@ from nicecf.exceptions import OptionError
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.kinds.groups import AUTO
 from nicecf.rules.kinds.may_change import fixed_text
+from nicecf.rules.kinds.ranges import with_stricter_levels
 from nicecf.rules.reading import rules_of
 from nicecf.rules.row_rules import Rules
 from nicecf.support.phrases import Features
@@ -53,7 +54,10 @@ def parts_of(
     for lines, one in of_rows:
         if one is not None:
             _check_for_call(own, one)
-        both = own if one is None else own & one
+        both = own
+        if one is not None:
+            mine, theirs = with_stricter_levels(own, one, trained.full)
+            both = mine & theirs
         is_ruled = bool(both) or guards
         rules = (
             rules_of(both, schema, rows[lines], trained=trained, index=index[lines], given=given[lines])

@@ -97,7 +97,8 @@ class Temporal:
     def duration(given: Any) -> float:
         """What people write for a duration, as a number; ValueError, with what to write, if it is none."""
         given = plain(given) if isinstance(given, np.generic) else given
-        if isinstance(given, str) and not _NUMBER.fullmatch(given):
+        # Without a unit it is none: pandas would read "2024-02" as some nanoseconds.
+        if isinstance(given, str) and not _NUMBER.fullmatch(given) and re.search("[A-Za-z:]", given):
             try:
                 is_iso = given.startswith(("P", "-P"))
                 given = pd.Timedelta(given if is_iso else _WEEKS.sub(_in_days, given.lower()))

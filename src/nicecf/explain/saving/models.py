@@ -74,7 +74,7 @@ def models_of(
     ``donors``: with the outputs of the models at ``fit``. ``accelerate``, ``may_be_read``: see `twin_for`.
     """
     models, index, outputs = [options.model, *options.robust_to], donors.index, donors.outputs
-    panel = _panel(models, said, options.decision, options.min_probability)
+    panel = _panel(models, said, options.decision, options.min_probability).with_spread(outputs)
     for number, (model, features) in enumerate(zip(models, said["features"], strict=True)):
         _check_features(_who(number), _features(model), features)
     most = max(1, min(_ROWS_ASKED, CELLS_PER_CALL // len(schema.full.columns)))
@@ -126,7 +126,16 @@ def _scoring(number: int, model: Any) -> Member:
     return member_of(model, regressor, None, regressor.classes)
 
 
+def _check_has_classes(number: int, model: Any) -> None:
+    if is_regressor(model):
+        raise ModelError(
+            f"{_who(number)} is not the one that the explainer was saved with: that had classes, and this "
+            f"{type(model).__name__} returns scores."
+        )
+
+
 def _member(number: int, model: Any, said: Mapping[str, Any], decision: Any, classes: Objects) -> Member:
+    _check_has_classes(number, model)
     has_names = hasattr(model, "classes_")
     try:
         classifier = Classifier.of(model, classes=None if has_names else classes, y=None)

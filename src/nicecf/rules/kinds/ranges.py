@@ -5,8 +5,8 @@ Of a category with an order, bounds are levels: ``ranges={"rating": ("BB", None)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -21,6 +21,8 @@ from nicecf.rules.moments import comparable, moment_of, number_of_cell, plain_te
 from nicecf.rules.parameters import Feature, Line, check_known, is_missing, is_pair
 from nicecf.support.phrases import Features, Statement, Value
 from nicecf.support.types import Bools, Floats, Ints, is_number
+from nicecf.tables.column import Column
+from nicecf.tables.schema import Schema
 
 if TYPE_CHECKING:
     from nicecf.rules.constraints import Constraints
@@ -58,7 +60,8 @@ class Ranges(PerFeature[Pair]):
         return (low, high) if "low" in line or "high" in line else None
 
     def merge_one(self, feature: Feature, mine: Pair, theirs: Pair) -> Pair:
-        lows, highs = ([bound for bound in both if bound is not None] for both in zip(mine, theirs, strict=True))
+        both = zip(mine, theirs, strict=True)
+        lows, highs = (_different([bound for bound in bounds if bound is not None]) for bounds in both)
         if any(len(bounds) > 1 and any(isinstance(one, str) for one in bounds) for bounds in (lows, highs)):
             # Which of two levels is the higher one only the table knows.
             raise OptionError(f"two rules have a bound on the same side for the levels of {feature!r}. Give one.")
@@ -148,9 +151,9 @@ def _bound(feature: Feature, given: Any, *, none: float) -> Bound:
     moment = moment_of(given)
     if moment is not None:
         return moment
-    has_numbers = isinstance(given, (Sequence, np.ndarray)) or hasattr(given, "to_numpy")
     if isinstance(given, str):
         return given  # a level, if the column has an order: that is checked once it is known
+    has_numbers = isinstance(given, (Sequence, np.ndarray)) or hasattr(given, "to_numpy")
     if isinstance(given, bytes) or not has_numbers:
         _refuse(feature, given)
     moments = moment_bounds.of_rows(feature, given)
@@ -223,8 +226,7 @@ def _between_levels(feature: Feature, one: Pair, rows: RuledRows) -> Within:
                 f"the range of {feature!r}, an ordered category, has bounds for each row. Pass one level for all rows, "
                 "and different rules for different rows as a list: explain(X, constraints=[...])."
             )
-        # A level may be called what else would be read as a date or a duration.
-        rank = None if bound is None else code_of(plain_text(bound), column)
+        rank = _rank(bound, column)
         if bound is not None and rank is None:
             raise OptionError(
                 f"the range of {feature!r} has the bound {bound!r}, which is not one of its levels, from low to high "
@@ -238,6 +240,43 @@ def _between_levels(feature: Feature, one: Pair, rows: RuledRows) -> Within:
             "order of its levels. Swap the bounds; a feature that may not change at all is immutable."
         )
     return Within(np.full(len(rows.rows), float(low)), np.full(len(rows.rows), float(high)))
+
+
+def _rank(bound: Bound, column: Column) -> int | None:
+    """The rank of a level; one may be called what else is read as a date or a duration."""
+    if bound is None or not _has_moments(bound):
+        return None if bound is None else code_of(bound, column)
+    return next((rank for rank, level in enumerate(column.levels) if moment_of(level) == bound), None)
+
+
+def with_stricter_levels(mine: Constraints, theirs: Constraints, schema: Schema) -> tuple[Constraints, Constraints]:
+    """Rules that are to be merged, in which the ranges of ordered categories are the stricter of both.
+
+    Which of two levels is the higher one only the table knows: not their numbers or names.
+    """
+    position = {feature: schema.position(feature, "ranges") for one in (mine, theirs) for feature in one.ranges}
+    of_theirs = {position[feature]: feature for feature in theirs.ranges}
+    changed = [dict(mine.ranges), dict(theirs.ranges)]
+    for feature, pair in mine.ranges.items():
+        j = position[feature]
+        if j in of_theirs and schema.columns[j].is_ordinal:
+            other = theirs.ranges[of_theirs[j]]
+            ends = zip(pair, other, (max, min), strict=True)
+            stricter = tuple(_stricter_level(one, another, of, schema.columns[j]) for one, another, of in ends)
+            changed[0][feature], changed[1][of_theirs[j]] = stricter, stricter
+    return replace(mine, ranges=changed[0]), replace(theirs, ranges=changed[1])
+
+
+def _stricter_level(one: Bound, other: Bound, of: Callable[..., Any], column: Column) -> Bound:
+    ranks = {rank: bound for bound in (one, other) if (rank := _rank(bound, column)) is not None}
+    return ranks[of(ranks)] if ranks else one  # what is no level is told of when it is read
+
+
+def _different(bounds: list[Bound]) -> list[Bound]:
+    """Bounds, but one of two that are the same."""
+    if len(bounds) == 2 and not any(np.ndim(bound) for bound in bounds) and bounds[0] == bounds[1]:
+        return bounds[:1]
+    return bounds
 
 
 def _comparable(bounds: list[Bound]) -> list[Bound]:
