@@ -27,6 +27,8 @@ NOT_RUN = {
     "nicecf benchmark report results": "needs what the line before gives; test_report writes reports",
     "nicecf benchmark growth --out results": "takes minutes; test_growth runs a smaller one",
 }
+# What these show is tested elsewhere as well: `make test-deep` runs them.
+SLOW_PAGES = {"docs/pictures.md", "docs/experiments.md"}
 # Languages of blocks, and of those that are not run here where they may be.
 LANGUAGES = {"python", "sh", "bash", "text", "toml"}
 ELSEWHERE = {"docs/coming_from.md": {"py": "code for other packages, which the tests do not have"}}
@@ -102,7 +104,14 @@ def run_block(block, names, page):
     return None
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.deep] * (name_of(page) in SLOW_PAGES), id=name_of(page))
+        for page in PAGES
+        if blocks_of(page)
+    ],
+)
 def test_every_block_runs_and_prints_what_the_page_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))

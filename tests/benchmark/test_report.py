@@ -660,6 +660,7 @@ def test_a_claim_about_all_is_judged_by_other_splits_only_where_their_methods_de
     assert judge(ahead(), Evidence(no, no, of_shared=yes, splits=splits), "ann").kind == "borderline"
 
 
+@pytest.mark.deep
 def test_splits_stand_in_tables_and_decide_verdicts():
     fast = tuple(method for method in PAPER_METHODS if method not in ("dice", "cfproto"))
     main, other = made_up(rows=10), made_up(methods=fast, rows=10, seed=1)
@@ -939,6 +940,7 @@ def test_a_table_with_a_wrong_number_of_cells_is_refused():
         Table("t", "T", ("a", "b"), (Row((Cell("1"),)),))
 
 
+@pytest.mark.deep
 def test_the_same_run_gives_the_same_bytes_in_any_order_of_records(odd, tmp_path):
     run = odd_run()
     shuffled = replace(run, records=run.records.sample(frac=1, random_state=0), cells=run.cells[::-1])

@@ -103,6 +103,7 @@ def untimed(results: Store) -> bytes:
     )
 
 
+@pytest.mark.deep
 def test_what_is_asked_of_the_model_does_not_depend_on_how_fast_it_is(tables, monkeypatch):
     X = np.random.default_rng(0).normal(size=(300, 6))
     y = (X.sum(axis=1) > 0).astype(int)
@@ -192,6 +193,7 @@ def test_what_is_kept_beside_the_records(finished):
     assert "forests of 100 trees" in QUICK.words
 
 
+@pytest.mark.deep
 def test_the_records_do_not_depend_on_the_number_of_processes_or_the_order(tables, networks, tmp_path):
     outcome = run.run(plan_of(tables, "steps", "switch", models=("ann",)), tmp_path / "two", jobs=2)
     assert outcome == run.Outcome(4, 4, {})
@@ -266,6 +268,7 @@ def test_a_second_run_in_the_same_folder_is_turned_away(tables, tmp_path, capsys
         pass
 
 
+@pytest.mark.deep
 def test_processes_that_write_at_the_same_time_lose_nothing(tmp_path):
     results = Store.create(tmp_path)
     context = multiprocessing.get_context("spawn")
@@ -280,6 +283,7 @@ def test_processes_that_write_at_the_same_time_lose_nothing(tmp_path):
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+@pytest.mark.deep
 def test_a_full_disk_loses_nothing_of_before(tables, tmp_path, monkeypatch):
     one = plan_of(tables, "switch", methods=("sedc",), models=("rf",))
     run.run(one, tmp_path)
@@ -300,6 +304,7 @@ def test_a_full_disk_loses_nothing_of_before(tables, tmp_path, monkeypatch):
     assert run.run(plan_of(tables, models=("rf",)), tmp_path).n_done == 4  # room was made: it goes on
 
 
+@pytest.mark.deep
 def test_a_cell_that_fails_is_kept_with_its_error_and_stops_no_other(tables, finished, tmp_path, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("no luck today")
@@ -483,6 +488,7 @@ def test_several_counterfactuals_are_scored_by_the_best_in_each_measure(tables):
 
 
 @pytest.mark.parametrize("method", ["dice", "paper-geco"])
+@pytest.mark.deep
 def test_of_three_counterfactuals_of_dice_ml_the_best_in_each_measure_counts(tables, method):
     pytest.importorskip("dice_ml", reason="dice-ml is not installed: pip install 'nicecf[dice]'")
     plan = plan_of(tables, rows=8, methods=(method,), alone=0)

@@ -213,6 +213,7 @@ def test_the_demo_explains_the_whole_test_set(printed):
     assert re.search(r"speed( +[\d,]+ rows per second){2}\n", printed)
 
 
+@pytest.mark.deep
 def test_coverage_is_what_the_model_says_now(monkeypatch, capsys):
     monkeypatch.delenv("NICECF_DATA", raising=False)
     monkeypatch.setattr(demo.Counterfactuals, "to_frame", lambda cfs: cfs.batch.table)

@@ -45,6 +45,7 @@ def test_rows_like_the_training_rows_have_the_smaller_error():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.deep
 def test_the_error_is_that_of_the_better_of_two_networks(seed):
     from sklearn.neural_network import MLPRegressor
 

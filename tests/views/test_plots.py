@@ -469,6 +469,7 @@ def test_texts_and_marks_stand_out(look):
 
 @drawing
 class TestDrawing:
+    @pytest.mark.deep
     def test_no_text_lies_on_another_in_any_picture_nor_is_cut_off(self, pictures):
         for name, draw in pictures.items():
             light = draw()
