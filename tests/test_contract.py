@@ -116,11 +116,18 @@ CASES = [
 ]
 
 
+def is_slow(method, check):
+    """Checks of threads, and those of the baselines on tables of other kinds, which their common border tests too."""
+    return (method in VARIANTS and check is THREADS) or (
+        not method.startswith("nice") and method.endswith(("dates", "ordinal", "derived"))
+    )
+
+
 @pytest.mark.parametrize(
     ("method", "check"),
     [
-        *(case for case in CASES if not (case[0] in VARIANTS and case[1] is THREADS)),
-        *deep(*((method, THREADS) for method in METHODS if method in VARIANTS)),
+        *(case for case in CASES if not is_slow(*case)),
+        *deep(*(case for case in CASES if is_slow(*case))),
     ],
     ids=lambda one: getattr(one, "__name__", one),
 )

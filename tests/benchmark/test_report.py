@@ -205,6 +205,7 @@ def test_both_ranks_of_what_was_not_found_by_hand():
     assert "last place and" in tables_of(made_up(rows=6))["ranking_rules_ann"].note
 
 
+@pytest.mark.deep
 def test_im2_by_the_paper_s_code_is_beside_its_figures_and_the_formula_alone():
     run = made_up(rows=6)
     lines = texts(tables_of(run)["metrics_paper_ann"])
@@ -398,6 +399,7 @@ def test_a_method_that_does_not_apply_everywhere_has_a_table_of_its_own():
     assert texts(tables["outcomes"])["Growing Spheres"][0] == "1"
 
 
+@pytest.mark.deep
 def test_methods_of_the_paper_that_were_run_on_a_part_are_judged_there():
     part = {"dice": ("adult",), "cfproto": ("adult",)}
     results = Results.of(made_up(("adult", "monk3", "ring"), only=part))

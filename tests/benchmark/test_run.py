@@ -200,6 +200,7 @@ def test_the_records_do_not_depend_on_the_number_of_processes_or_the_order(table
     assert untimed(Store.open(tmp_path / "two")) == untimed(networks)
 
 
+@pytest.mark.deep
 def test_a_run_adds_what_is_missing_and_leaves_the_rest(tables, finished, tmp_path, monkeypatch):
     run.run(plan_of(tables, "switch", methods=("sedc",), models=("rf",)), tmp_path)
     before = Store.open(tmp_path).records()
@@ -236,6 +237,7 @@ def command(tables: Path, folder: Path, *more: str) -> list[str]:
 
 
 @pytest.mark.parametrize("jobs", [*deep("1"), "2"])
+@pytest.mark.deep
 def test_killed_and_started_again_it_ends_with_the_same_bytes(tables, networks, tmp_path, jobs):
     folder = tmp_path / "results"
     process = subprocess.Popen(command(tables, folder, "--jobs", jobs))
@@ -257,6 +259,7 @@ def _n_cells(folder: Path) -> int:
         return 0
 
 
+@pytest.mark.deep
 def test_a_second_run_in_the_same_folder_is_turned_away(tables, tmp_path, capsys):
     with Store.create(tmp_path).alone():
         second = subprocess.run(command(tables, tmp_path), capture_output=True, text=True)
@@ -319,6 +322,7 @@ def test_a_cell_that_fails_is_kept_with_its_error_and_stops_no_other(tables, fin
     assert run.run(plan, tmp_path) == run.Outcome(4, 4, {})  # tried again
 
 
+@pytest.mark.deep
 def test_a_dataset_that_fails_is_kept_with_its_error_and_stops_no_other(tables, tmp_path):
     bad = tmp_path / "bad.csv"
     bad.write_text("a,target\n" + "1.5,1\n2.5,1\n" * 300)
@@ -458,6 +462,7 @@ def test_rows_that_run_out_of_time_are_counted_as_such(tables, tmp_path):
     assert "dice_out_of_time" in run._OUT_OF_TIME  # what test_dice sees
 
 
+@pytest.mark.deep
 def test_a_search_that_is_cut_short_is_found_and_says_so(tables, tmp_path):
     plan = plan_of(tables, "steps", methods=("nice-thorough",), models=("rf",), time_limit=1e-9, alone=1)
     run.run(plan, tmp_path)

@@ -1010,6 +1010,7 @@ class TestStreams:
         assert err.startswith("nicecf: standard input is empty")
 
     @pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
+    @pytest.mark.deep
     def test_what_cannot_be_said_beside_results_does_not_get_among_them(self, here, where):
         code, out, _ = self.shell(f"{self.ASK} --out - {where}")
         assert code == 0
@@ -1108,6 +1109,7 @@ class TestDemo:
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
 class TestStopping:
     @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    @pytest.mark.deep
     def test_stopped_work_leaves_no_file(self, run, here, number, code):
         run(*FIT, *OWN)
         before = sorted(one.name for one in here.iterdir())

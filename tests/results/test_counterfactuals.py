@@ -200,6 +200,7 @@ def test_the_answer_is_frozen(cfs):
     ],
     ids=str,
 )
+@pytest.mark.deep
 def test_another_search_of_the_same_explainer_answers_as_one_fitted_for_it(asked):
     nice = NICE(Scorecard(), search="thorough", optimize="balanced").fit(X, Y)
     asked = {"optimize": "sparsity", **asked}

@@ -73,6 +73,7 @@ def test_the_error_is_that_of_the_better_of_two_networks(seed):
 
 
 @pytest.mark.parametrize("name", ["load_wine", "load_breast_cancer", "load_diabetes"])
+@pytest.mark.deep
 def test_it_keeps_as_much_of_new_rows_as_a_pca_of_its_size(name):
     from sklearn import datasets
     from sklearn.decomposition import PCA

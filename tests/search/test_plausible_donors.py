@@ -240,6 +240,7 @@ def test_the_most_plausible_donors_are_those_with_the_lowest_errors_of_the_wante
         assert not len(best.places[1])
 
 
+@pytest.mark.deep
 def test_fit_measures_all_donors_by_its_own_autoencoder():
     X, model = halves(400)
     nice = of_halves(X, model, plausibility=None)

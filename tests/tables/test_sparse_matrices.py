@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from xgboost import XGBClassifier
 
+from markers import deep
 from nicecf import NICE, Constraints, OptionError, SchemaError, baselines, replay, suggest_rules
 from nicecf.metrics import Reference, proximity, sparsity
 from nicecf.search import first_candidates
@@ -176,7 +177,7 @@ def test_rows_must_come_in_the_container_of_fit():
         nice.explain(sparse.csr_matrix(ROWS[:, 1:]))
 
 
-@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array], ids=["matrix", "array"])
+@pytest.mark.parametrize("make", [sparse.csr_matrix, *deep(sparse.csc_array)], ids=["matrix", "array"])
 def test_it_is_saved_pickled_and_replayed(make, tmp_path):
     X, rows = make(DENSE), make(ROWS)
     nice = NICE(MODEL).fit(X, Y)

@@ -22,8 +22,9 @@ from nicecf.search.question import Question
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.schema import differs, with_own_cells
 
-# Donors with the best scores whose values are tried, and values of each feature besides, where donors may be mixed.
-_BEST_DONORS, _VALUES = 64, 16
+# Donors with the best scores whose values are tried, and values of each feature besides, where donors may be mixed: few
+# as long as they gain anything, then more.
+_BEST_DONORS, _VALUES = 64, (16, 128)
 # Values of a feature on the way back to the row.
 _VALUES_BACK = 64
 _MOST_ROUNDS = 50
@@ -98,16 +99,20 @@ class _Climb:
 
     def _climb(self, values: Floats, score: float, first: int) -> RowSteps[tuple[Floats, float]]:
         """The best single change, as long as it gains anything and the target is not reached."""
+        fewest, most = _VALUES
         for _ in range(_MOST_ROUNDS):
-            moves = self._moves(values, first)
+            moves = self._moves(values, first, fewest)
             if score >= 0 or not len(moves):
                 break
             scores = yield from self._asked(moves)
             # Of those that arrive, the nearest to the row.
             best = self._nearest(moves, scores >= 0) if (scores >= 0).any() else int(np.argmax(scores))
-            if not scores[best] > score + _LEAST_GAIN:
+            if scores[best] > score + _LEAST_GAIN:
+                values, score = moves[best], float(scores[best])
+            elif fewest < most and self._search.mixes:
+                fewest = most
+            else:
                 break
-            values, score = moves[best], float(scores[best])
         return values, score
 
     def _without_the_needless(self, values: Floats, score: float) -> RowSteps[tuple[Floats, float]]:
@@ -169,7 +174,7 @@ class _Climb:
         grouped = np.concatenate([np.empty(0), *self._question.groups.groups])
         return np.isin(np.arange(len(self._row)), grouped)
 
-    def _moves(self, values: Floats, first: int) -> Floats:
+    def _moves(self, values: Floats, first: int, n_values: int) -> Floats:
         """All rows with one more change: to a value of a donor; or with one that is undone."""
         ends = self._ends if self._search.mixes else self._ends[[first]]
         moves, groups = [], self._question.groups
@@ -179,7 +184,7 @@ class _Climb:
                 moving = groups.moving(np.array([j]), np.ones((1, len(values)), dtype=bool))[0]
                 moves.append(np.where(moving, sources, values))
         for j in np.flatnonzero(~self._is_grouped).tolist() if self._search.mixes else ():
-            moves.append(self._with(values, j, self._search.values[j], _VALUES))
+            moves.append(self._with(values, j, self._search.values[j], n_values))
         every = np.unique(np.concatenate(moves), axis=0)
         return every[differs(every, values).any(axis=1)]
 
