@@ -10,6 +10,7 @@ import pytest
 
 from columns import COLUMNS, flag, with_flag
 from nicecf import NICE, Constraints, SchemaError
+from nicecf.tables import container_of
 from nicecf.tables.schema import Schema
 from nicecf.views import exported_table as outcomes
 from strategies import as_lists
@@ -470,3 +471,9 @@ def test_whole_numbers_stay_whole_in_a_table_of_outcomes_where_a_row_has_none(co
     nice = NICE(model, classes=[0, 1], justified=False).fit(X)
     frame = outcomes.table(nice.explain(X[:2], constraints=[Constraints(immutable=[0]), None]).batch)
     assert [str(value) for value in frame["x0"]] == ["<NA>", "2"]
+
+
+def test_a_table_of_arrow_says_what_to_pass():
+    pa = pytest.importorskip("pyarrow")
+    with pytest.raises(SchemaError, match=r"got pyarrow.lib.Table. Of Arrow, pass X.to_pandas\(\) or polars.from_arrow"):
+        container_of(pa.table({"a": [1.0]}))

@@ -123,6 +123,7 @@ def container_of(X: Table) -> Container:
     advice = {
         "Series": "Pass one row as a table: X.iloc[[0]] keeps the columns and their types.",
         "LazyFrame": "Call .collect() first.",
+        "Table": "Of Arrow, pass X.to_pandas() or polars.from_arrow(X).",
         "list": "Pass np.asarray(X), or a DataFrame to keep each column's type.",
         "dict": "Pass pd.DataFrame(X).",
     }.get(type(X).__name__, "")
