@@ -87,7 +87,7 @@ def train(request):
 
 
 class TestProbabilities:
-    def test_they_are_those_of_the_librarys_own_predict(self, case):
+    def test_they_are_those_of_the_own_predict_of_the_library(self, case):
         train, n_classes = case
         booster = train(HOLES)
         answer = probabilities(booster, HOLES, range(n_classes))
@@ -132,7 +132,7 @@ class TestProbabilities:
         expected = booster.predict(xgboost.DMatrix(codes, feature_types=["q", "c"], enable_categorical=True))
         np.testing.assert_array_equal(probabilities(booster, codes)[:, 1], expected)
 
-    def test_best_iteration_counts_as_in_the_librarys_own_predict(self):
+    def test_best_iteration_counts_as_in_the_own_predict_of_the_library(self):
         noise = TWO ^ (RNG.random(N) < 0.3)
         train, test = xgboost.DMatrix(ROWS[:200], noise[:200]), xgboost.DMatrix(ROWS[200:], noise[200:])
         options = {"objective": "binary:logistic", "nthread": 1}
@@ -182,7 +182,7 @@ class TestTrees:
         assert unconfirmed.model_calls == 0
 
     @pytest.mark.parametrize("search", ["thorough", "greedy"])
-    def test_a_booster_is_explained_as_the_librarys_classifier_is(self, search):
+    def test_a_booster_is_explained_as_the_classifier_of_the_library_is(self, search):
         for booster, wrapper in [
             (xgb(ROWS, TWO), xgboost.XGBClassifier(n_estimators=8, max_depth=4, n_jobs=1)),
             (lgbm(ROWS, TWO), lightgbm.LGBMClassifier(n_estimators=8, num_leaves=8, n_jobs=1, verbose=-1)),
