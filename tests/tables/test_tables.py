@@ -475,5 +475,7 @@ def test_whole_numbers_stay_whole_in_a_table_of_outcomes_where_a_row_has_none(co
 
 def test_a_table_of_arrow_says_what_to_pass():
     pa = pytest.importorskip("pyarrow")
-    with pytest.raises(SchemaError, match=r"got pyarrow.lib.Table. Of Arrow, pass X.to_pandas\(\) or polars.from_arrow"):
+    with pytest.raises(
+        SchemaError, match=r"got pyarrow.lib.Table. Of Arrow, pass X.to_pandas\(\) or polars.from_arrow"
+    ):
         container_of(pa.table({"a": [1.0]}))
