@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 from scipy import sparse
 
+from fuzz import moments
 from fuzz.checks import Facts
 from fuzz.tables import Random, n_rows
 
@@ -114,10 +115,8 @@ def _wrong_calls(facts: Facts, explainer: Any, X: Any, y: Any) -> dict[str, Call
 
 def _wrong_cells(facts: Facts, explainer: Any) -> dict[str, Callable[[], Any]]:
     """Infinite numbers and text where numbers were."""
-    rows, numbers = (
-        facts.tables.rows,
-        [at for at, category in enumerate(facts.tables.reader.is_category) if not category],
-    )
+    rows, kinds = facts.tables.rows, zip(facts.tables.reader.is_category, facts.tables.columns, strict=True)
+    numbers = [at for at, (category, one) in enumerate(kinds) if not (category or moments.is_moment(one.pool[0]))]
     if not numbers or not n_rows(rows) or not isinstance(rows, pd.DataFrame):
         return {}
     at = list(rows.columns).index(facts.tables.names[numbers[0]])
