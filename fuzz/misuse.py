@@ -12,7 +12,7 @@ from scipy import sparse
 
 from fuzz import moments
 from fuzz.checks import Facts
-from fuzz.tables import Random, n_rows
+from fuzz.tables import Random, n_rows, take
 
 
 def misused(random: Random, facts: Facts, explainer: Any, X: Any, y: Any) -> Iterator[tuple[str, list[str]]]:
@@ -87,7 +87,7 @@ def _wrong_calls(facts: Facts, explainer: Any, X: Any, y: Any) -> dict[str, Call
             justified=False,
             categorical_features=basic["categorical_features"],
         ).fit(X),
-        "an empty table": lambda: NICE(model, **basic).fit(X[:0], []),
+        "an empty table": lambda: NICE(model, **basic).fit(take(X, []), []),
         "another container": lambda: explainer.explain(_as_another(rows)),
     }
     if facts.settings.is_nice:

@@ -303,3 +303,10 @@ def test_categories_that_are_dates_are_named_as_people_write_them():
     assert rules is not None
     with pytest.raises(OptionError, match="allowed has '2024-01-03' for 'when', a value that no training row has"):
         rules_of(Constraints(allowed={"when": ["2024-01-03"]}), schema, values, trained=schema)
+
+
+def test_allowed_dates_are_the_same_as_in_a_record():
+    moment = pd.Timestamp("2020-12-31 09:00")
+    rules = Constraints(allowed={"opened": [moment, "2020-01-31"]})
+    again = Constraints(**rules.to_dict())
+    assert (rules & again).to_dict() == (again & rules).to_dict() == rules.to_dict()

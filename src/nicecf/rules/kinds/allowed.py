@@ -42,7 +42,9 @@ class Allowed(PerFeature[AllowedValues]):
         return in_cell(line["allowed"]) if "allowed" in line else None
 
     def merge_one(self, feature: Feature, mine: AllowedValues, theirs: AllowedValues) -> AllowedValues:
-        both = tuple(value for value in mine if any(are_alike(value, other) for other in theirs))
+        # In a record, or a file, a date is text.
+        others = [plain_text(other) for other in theirs]
+        both = tuple(value for value in mine if any(are_alike(plain_text(value), other) for other in others))
         if not both:
             raise OptionError(
                 f"no value of {feature!r} is allowed by both of two rules: {listed(mine)} and {listed(theirs)}. If it "
