@@ -207,7 +207,7 @@ def _oddities(facts: Facts) -> list[str]:
 
 
 def _table(random: Random, how: str, *, numbers_only: bool) -> Tables:
-    for _ in range(200):
+    for _ in range(2000):  # tables for ONNX are rare
         table = tables.draw(random, friendly=how in ("pipeline", "onnx"), numbers_only=numbers_only)
         is_array = table.container == "numpy"
         is_float_array = is_array and table.train.dtype == np.float32

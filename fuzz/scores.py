@@ -40,9 +40,8 @@ def scores_lie_in_their_target(one: Explained) -> list[str]:
     if answer.found.any():
         wrong += _outside(one, answer, target)
     if len(near):
-        before = np.array([_margin(probabilities[:, 1], target) for probabilities, _ in facts.panel.hear(rows)])
-        after = np.array([_margin(probabilities[:, 1], target) for probabilities, _ in facts.panel.hear(table)])
-        is_nearer = after.mean(axis=0) > before.mean(axis=0)[near.rows] - ROUNDING
+        before, after = (_margin(facts.panel.hear(some)[0][0][:, 1], target) for some in (rows, table))
+        is_nearer = after > before[near.rows] - ROUNDING
         wrong += [f"row {row}: the nearest score is no nearer" for row in near.rows[~is_nearer]]
     return wrong
 

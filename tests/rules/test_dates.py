@@ -310,3 +310,9 @@ def test_allowed_dates_are_the_same_as_in_a_record():
     rules = Constraints(allowed={"opened": [moment, "2020-01-31"]})
     again = Constraints(**rules.to_dict())
     assert (rules & again).to_dict() == (again & rules).to_dict() == rules.to_dict()
+
+
+def test_forbidden_dates_are_the_same_as_in_a_record():
+    rules = Constraints(forbid={"opened": [(pd.Timestamp("2020-12-31 09:00"), None), ("2020-01-31", "2020-02-01")]})
+    again = Constraints(**rules.to_dict())
+    assert (rules & again).to_dict() == (again & rules).to_dict() == rules.to_dict()

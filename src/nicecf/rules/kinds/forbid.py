@@ -63,7 +63,8 @@ class Forbid(PerFeature[Pairs]):
         return pairs
 
     def merge_one(self, feature: Feature, mine: Pairs, theirs: Pairs) -> Pairs:
-        return distinct([*mine, *theirs])
+        # In a record, or a file, a date is text.
+        return distinct([*mine, *(pair for pair in theirs if not any(_are_alike(pair, one) for one in mine))])
 
     def condition(self, feature: Feature, one: Pairs, rows: RuledRows) -> NotFromTo:
         j = rows.position(feature, self.name)
@@ -113,3 +114,7 @@ def forbids(pair: tuple[Any, Any], schema: Schema, j: int, before: float, after:
     first, last = (np.array([NOTHING if code is None else code]) for code in codes)
     rule = NotFromTo(first, last, float_dtype(schema, j))
     return not rule.allows(np.zeros(1, dtype=np.intp), np.array([before]), np.array([after]))[0]
+
+
+def _are_alike(pair: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
+    return all(are_alike(plain_text(one), plain_text(another)) for one, another in zip(pair, other, strict=True))
