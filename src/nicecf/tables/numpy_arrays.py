@@ -61,7 +61,7 @@ class NumpyArrays:
         return None  # dates are columns of frames
 
     def write_moments(self, values: Floats, temporal: Temporal, like: Objects, missing: Any) -> Any:
-        raise NotImplementedError
+        raise AssertionError("an array has no columns of dates: `moments` finds none")
 
     def factorize(self, cells: Objects, name: Hashable) -> tuple[Ints, list[Any]]:
         is_text = cells.dtype.kind in "UST"
