@@ -13,19 +13,27 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from nicecf.exceptions import OptionError, SchemaError, did_you_mean, listed, plain
+from nicecf.exceptions import SchemaError
 from nicecf.support.types import Bools, Cells, Floats, Ints, Table
 from nicecf.tables import Container, container_of
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.column import Column, fit_categories, fit_moments, read_categories, read_moments
 from nicecf.tables.numpy_arrays import NumpyArrays
 from nicecf.tables.ordered import Ordinal, codes_of, fit_ranks, read_ranks
+from nicecf.tables.requirements import (
+    all_finite,
+    check_none_chosen,
+    check_shape,
+    check_still_numeric,
+    chosen_as_categories,
+    difference_in_columns,
+    finite,
+    position_of,
+)
 
 # Squares and sums of larger numbers overflow.
 _LARGEST_NUMBER = 1e150
-_COLUMNS_AT_ONCE = 1024
 
 
 def differs(rows: Floats, others: Floats) -> Bools:
@@ -70,15 +78,15 @@ class Schema:
         """
         container = container_of(X)
         names = container.names(X)
-        _check_shape(container.n_rows(X), names)
-        chosen = _chosen(categorical_features, names)
+        check_shape(container.n_rows(X), names)
+        chosen = chosen_as_categories(categorical_features, names)
         columns: list[Column] = []
         numbers = container.read_all(X, names)
         if numbers is not None:
-            _check_none_chosen(chosen, names, container.label)
+            check_none_chosen(chosen, names, container.label)
             prototype = container.prototype(np.empty(0, dtype=X.dtype))
             columns = [Column(name, False, prototype) for name in names]
-            return cls(container, tuple(columns), container.rows(X, slice(0, 0))), _all_finite(numbers, names)
+            return cls(container, tuple(columns), container.rows(X, slice(0, 0))), all_finite(numbers, names)
         values = np.empty((container.n_rows(X), len(names)), order="F")
         for position, name in enumerate(names):
             cells = container.column(X, position)
@@ -95,7 +103,7 @@ class Schema:
             elif kind == "temporal":
                 column, values[:, position] = fit_moments(container, cells, name)
             else:
-                values[:, position] = _finite(container.numbers(cells, name), name)
+                values[:, position] = finite(container.numbers(cells, name), name)
                 column = Column(name, False, container.prototype(cells))
             columns.append(column)
         return cls(container, tuple(columns), container.rows(X, slice(0, 0))), values
@@ -178,14 +186,14 @@ class Schema:
 
     def position(self, feature: object, option: str) -> int:
         """The position of a feature that an option names or counts; raises OptionError if it does not exist."""
-        return _position(feature, self.names, option)
+        return position_of(feature, self.names, option)
 
     def encode(self, X: Table) -> tuple[Floats, Schema]:
         """Rows to explain as floats, and this schema extended by the categories that training never saw."""
         positions = self.positions(X)
         numbers = self.container.read_all(X, self.names)
         if numbers is not None:
-            return np.ascontiguousarray(_all_finite(numbers, self.names)), self
+            return np.ascontiguousarray(all_finite(numbers, self.names)), self
         values = np.empty((self.container.n_rows(X), len(self.columns)))
         columns = []
         for j, (column, position) in enumerate(zip(self.columns, positions, strict=True)):
@@ -197,8 +205,8 @@ class Schema:
             elif column.temporal is not None:
                 column, values[:, j] = read_moments(self.container, cells, column)
             else:
-                _check_still_numeric(self.container, cells, column.name)
-                values[:, j] = _finite(self.container.numbers(cells, column.name), column.name)
+                check_still_numeric(self.container, cells, column.name)
+                values[:, j] = finite(self.container.numbers(cells, column.name), column.name)
             columns.append(column)
         return values, replace(self, columns=tuple(columns))
 
@@ -299,118 +307,5 @@ class Schema:
         missing = [name for name in self.names if name not in position_of]
         extra = [name for name in names if name not in set(self.names)]
         if missing or extra or len(names) != len(self.columns):
-            raise SchemaError(_difference_in_columns(missing, extra, names))
+            raise SchemaError(difference_in_columns(missing, extra, names))
         return [position_of[name] for name in self.names]
-
-
-def _check_shape(n_rows: int, names: Sequence[Hashable]) -> None:
-    if not names:
-        raise SchemaError("X has no columns; it needs at least one feature.")
-    if n_rows == 0:
-        raise SchemaError("X has no rows; it needs at least one.")
-    if any(name != name for name in names):
-        raise SchemaError("a column of X has no name (NaN). Name all columns.")
-    if len(set(names)) < len(names):
-        twice = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
-        raise SchemaError(f"X has more than one column called {listed(twice)}; column names must be unique.")
-
-
-def _chosen(categorical_features: Any, names: list[Hashable]) -> Bools | None:
-    """A mask of the columns that were declared categorical; None where the columns decide."""
-    if isinstance(categorical_features, str):
-        if categorical_features == "auto":
-            return None
-        raise OptionError(
-            f"categorical_features={categorical_features!r} is not known; pass 'auto', or a list of column names, "
-            f"such as [{categorical_features!r}], positions or booleans."
-        )
-    if categorical_features is None:
-        raise OptionError("categorical_features=None is not known; pass 'auto', or [] for none.")
-    try:
-        asked = [plain(one) for one in categorical_features]
-    except TypeError:
-        raise OptionError(
-            f"categorical_features={categorical_features!r} is not known; pass 'auto', or a list of column names, "
-            "positions or booleans."
-        ) from None
-    if asked and all(isinstance(one, bool) for one in asked):
-        if len(asked) != len(names):
-            raise OptionError(f"categorical_features is a mask of {len(asked)} columns, but X has {len(names)}.")
-        return np.array(asked)
-    chosen = np.zeros(len(names), dtype=bool)
-    for one in asked:
-        chosen[_position(one, names, "categorical_features")] = True
-    return chosen
-
-
-def _check_none_chosen(chosen: Bools | None, names: list[Hashable], label: str) -> None:
-    if chosen is not None and chosen.any():
-        named = [name for name, is_chosen in zip(names, chosen, strict=True) if is_chosen]
-        raise OptionError(
-            f"categorical_features names {listed(named)}, but X is a {label}, whose columns are all numbers. Pass a "
-            "frame or an array, such as X.toarray(), or leave categorical_features out."
-        )
-
-
-def _position(one: object, names: list[Hashable], option: str) -> int:
-    one = plain(one)
-    if isinstance(one, Hashable) and one in names:
-        return names.index(one)
-    has_numbered_names = all(isinstance(name, int) for name in names)
-    if (
-        isinstance(one, int)
-        and not isinstance(one, bool)
-        and not has_numbered_names
-        and -len(names) <= one < len(names)
-    ):
-        return one % len(names)
-    raise OptionError(
-        f"{option} names {one!r}, which is not a column of X; its columns are {listed(names)}."
-        f"{did_you_mean(one, names)}"
-    )
-
-
-def _check_still_numeric(container: Container, cells: Cells, name: Hashable) -> None:
-    is_object = pd.api.types.is_object_dtype(cells.dtype)  # read cell by cell, to name the row that is not a number
-    is_bool_or_empty = str(cells.dtype).lower().startswith(("bool", "null"))
-    kind = container.kind(cells, name)
-    if kind == "temporal":
-        raise SchemaError(
-            f"column {name!r} was numeric when fit saw it, but holds dates or durations now (dtype {cells.dtype}). "
-            "Convert it to the number that it was for the training data."
-        )
-    if kind == "category" and not is_object and not is_bool_or_empty:
-        raise SchemaError(
-            f"column {name!r} was numeric when fit saw it, but has dtype {cells.dtype} now. "
-            "Convert it to a number, as it was for the training data."
-        )
-
-
-def _finite(values: Floats, name: Hashable) -> Floats:
-    infinite = np.abs(values) > _LARGEST_NUMBER
-    if infinite.any():
-        raise SchemaError(
-            f"column {name!r} holds an infinite value, or one beyond 1e150 (row {int(np.argmax(infinite))}). Distances "
-            "need finite numbers: replace it by a missing value or by a bound."
-        )
-    return values
-
-
-def _all_finite(values: Floats, names: list[Hashable]) -> Floats:
-    # In blocks: a copy of the whole table just to look at it is not worth its memory.
-    for start in range(0, values.shape[1], _COLUMNS_AT_ONCE):
-        if (np.abs(values[:, start : start + _COLUMNS_AT_ONCE]) > _LARGEST_NUMBER).any():
-            for j in range(start, min(start + _COLUMNS_AT_ONCE, values.shape[1])):
-                _finite(values[:, j], names[j])
-    return values
-
-
-def _difference_in_columns(missing: list[Hashable], extra: list[Hashable], names: list[Hashable]) -> str:
-    parts = []
-    if missing:
-        parts.append(f"columns that fit saw are missing: {listed(missing)}")
-    if extra:
-        parts.append(f"columns that fit did not see: {listed(extra)}")
-    if not parts:
-        parts.append(f"some column occurs more than once: {listed(names)}")
-    return f"X does not have the columns that fit saw; {'; '.join(parts)}. Pass the same columns, in any order."
