@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from time import perf_counter
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -31,6 +30,7 @@ from nicecf.search.distance import Heom, Scale, weights_of
 from nicecf.search.donors import DonorSearch
 from nicecf.search.neighbors import DonorIndex
 from nicecf.search.objectives import Goal, Reward
+from nicecf.support.clock import now
 from nicecf.support.options import check_count, check_flag, check_seconds, check_seed, choose
 from nicecf.support.progress import Choice, check_choice
 from nicecf.support.types import Floats, Table
@@ -244,7 +244,7 @@ class NICE(Explainer):
         The same input gives the same answer, a batch gives the same as its rows one by one, and threads may share one
         explainer.
         """
-        started = perf_counter()
+        started = now()
         self._check_fitted()
         self._check_call(n_counterfactuals, time_budget, progress)
         target_class = in_order_of_rows(target_class, X)

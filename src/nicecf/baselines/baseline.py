@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,6 +27,7 @@ from nicecf.rules.kinds.groups import own_groups
 from nicecf.search.answers import Answers, Points, nothing_said
 from nicecf.search.question import Question
 from nicecf.search.walks import Walks, jump
+from nicecf.support.clock import now
 from nicecf.support.options import check_seconds
 from nicecf.support.phrases import Statement
 from nicecf.support.progress import Choice, check_choice
@@ -197,7 +197,7 @@ class Baseline(Explainer, ABC):
         nothing when ``time_budget`` ends has none. ``metrics`` measures distances by the ranges, as for NICE, whatever
         the algorithm itself goes by.
         """
-        started = perf_counter()
+        started = now()
         self._check_fitted()
         check_choice(progress)
         check_seconds("time_budget", time_budget)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
-from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +22,7 @@ from nicecf.explain.training import Training
 from nicecf.models.scorer import OutOfTime, Scorer
 from nicecf.rules.constraints import Constraints
 from nicecf.search.question import Question
+from nicecf.support.clock import now
 from nicecf.support.options import check_count, check_flag, check_seconds, check_seed, choose
 from nicecf.support.phrases import Statement, plain_features
 from nicecf.support.types import Floats, Ints
@@ -222,7 +222,7 @@ class _RowByRow:
     def _deadline_of_row(self, deadline: float | None) -> float | None:
         if self.seconds_per_row is None:
             return deadline
-        own = perf_counter() + self.seconds_per_row
+        own = now() + self.seconds_per_row
         return own if deadline is None else min(own, deadline)
 
     def _refusal(self, question: Question, line: int) -> Statement | None:
@@ -300,7 +300,7 @@ def _dice_alone(seed: int, deadline: float | None) -> Iterator[Callable[..., Any
     Afterwards all is what it was. Raises OutOfTime where other threads take too long.
     """
     base, sampler = (dice_ml(f".explainer_interfaces.{name}") for name in ("explainer_base", "dice_random"))
-    if not _dice_lock.acquire(timeout=-1 if deadline is None else max(deadline - perf_counter(), 0.0)):
+    if not _dice_lock.acquire(timeout=-1 if deadline is None else max(deadline - now(), 0.0)):
         raise OutOfTime
     states, progress_bar = (random.getstate(), np.random.get_state()), base.tqdm
     try:

@@ -22,7 +22,7 @@ from nicecf.tables.schema import Schema, differs
 class Call:
     """What ``explain`` was called with.
 
-    ``deadline`` is a time of ``perf_counter``, ``options`` are the explainer's, ``if_long`` says what can be done if
+    ``deadline`` is a time of ``clock.now``, ``options`` are the explainer's, ``if_long`` says what can be done if
     the call takes long.
     """
 

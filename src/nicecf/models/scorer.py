@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from time import perf_counter
 
 import numpy as np
 from pandas.util import hash_array
 
 from nicecf.exceptions import ModelError
 from nicecf.models import classifier as _classifier
+from nicecf.support.clock import now
 from nicecf.support.types import Floats, Ints
 
 # The time to find out which rows to add, in seconds: mostly a search for a second donor.
@@ -142,9 +142,9 @@ class Meter:
 
     def __call__(self, rows: Floats) -> Floats:
         """One model call."""
-        start = perf_counter()
+        start = now()
         outputs = self._predict(rows)
-        seconds = perf_counter() - start
+        seconds = now() - start
         self.cost = self.cost.after(seconds, len(rows))
         self.seconds_per_row = seconds / len(rows)
         self.calls += 1
@@ -161,7 +161,7 @@ class Meter:
 class Scorer:
     """The model in one ``explain`` call: float rows in, outputs out (see `decision`).
 
-    After the ``deadline`` (a time of ``perf_counter``) it raises OutOfTime instead of asking.
+    After the ``deadline`` (a time of ``clock.now``) it raises OutOfTime instead of asking.
     """
 
     meter: Meter
@@ -203,7 +203,7 @@ class Scorer:
 
     def is_out_of_time(self) -> bool:
         """Whether the deadline has passed."""
-        return self.deadline is not None and perf_counter() >= self.deadline
+        return self.deadline is not None and now() >= self.deadline
 
     def _ask(self, rows: Floats) -> Floats:
         answers = []
@@ -218,7 +218,7 @@ class Scorer:
         """How many rows the next call may have to finish by the deadline, if each is as slow as in the last call."""
         if self.deadline is None:
             return n_rows
-        left = self.deadline - perf_counter()
+        left = self.deadline - now()
         if left <= 0 or left < self.cost.call + self.cost.row:  # even one row would take too long
             raise OutOfTime
         return max(1, int(min(n_rows, left / max(self.meter.seconds_per_row, 1e-9))))

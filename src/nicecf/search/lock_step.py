@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from time import perf_counter
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from nicecf.models.scorer import OutOfTime, RowFunction, Scorer
+from nicecf.support.clock import now
 from nicecf.support.types import Floats
 
 Label = TypeVar("Label")
@@ -109,7 +109,7 @@ def _asking(running: list[_Running[Label, Result]], kind: str, score: Scorer) ->
         return asking
     asking.sort(key=lambda one: len(one.rows))
     seconds = np.cumsum([len(one.rows) for one in asking]) * score.cost.row
-    in_time = np.count_nonzero(seconds <= (score.deadline - perf_counter()) / 2)
+    in_time = np.count_nonzero(seconds <= (score.deadline - now()) / 2)
     return asking[: max(1, int(in_time))]
 
 
