@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from nicecf.rules.relaxations import Relaxation
     from nicecf.rules.suggestions.suggested_rules import SuggestedRules, suggest_rules
     from nicecf.views.summary import Summary
+    from nicecf.views.words.check import TextCheck
+    from nicecf.views.words.codes import ReasonCodes
     from nicecf.views.words.wording import Wording
 
 __all__ = [
@@ -44,12 +46,14 @@ __all__ = [
     "NicecfError",
     "NotFittedError",
     "OptionError",
+    "ReasonCodes",
     "Relaxation",
     "Replay",
     "RulesWarning",
     "SchemaError",
     "SuggestedRules",
     "Summary",
+    "TextCheck",
     "Wording",
     "from_score",
     "replay",
@@ -68,6 +72,8 @@ _HOMES = {
     "nice": ["NICE"],
     "results.counterfactuals": ["Counterfactuals"],
     "views.summary": ["Summary"],
+    "views.words.check": ["TextCheck"],
+    "views.words.codes": ["ReasonCodes"],
     "views.words.wording": ["Wording"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -17,6 +17,7 @@ from nicecf.explain.unseen import unseen
 from nicecf.explain.verify import verify
 from nicecf.explain.why_not import Reasons, why_not
 from nicecf.explain.withhold import withhold
+from nicecf.models.criterion import Criterion
 from nicecf.models.decision import Panel
 from nicecf.models.scorer import Scorer
 from nicecf.models.twin import NotSupported
@@ -89,6 +90,7 @@ def batch_of(
         labels=schema.container.labels(call.X)[row],
         schema=schema.full,
         classes=panel.classes,
+        criterion=Criterion.of(panel),
         rows=row,
         numbers=np.arange(len(row)) - np.searchsorted(row, row),
         before=_scored(panel, question.given[row], question.outputs[row]),

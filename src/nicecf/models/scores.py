@@ -17,6 +17,7 @@ from nicecf.exceptions import ModelError, OptionError, SchemaError, plain
 from nicecf.models.boosters import Booster, is_booster, kind_of
 from nicecf.models.classifier import ScoreModel, asked, numbers_of
 from nicecf.support.formats import shown
+from nicecf.support.phrases import Statement, Value
 from nicecf.support.types import Bools, Floats, Ints, Objects, Table, is_number
 
 # The classes of a regressor as long as there is no target: every row is in the first.
@@ -143,6 +144,17 @@ class ScoreTarget:
         if self.low == -np.inf:
             return np.array([f"above {high}", f"at most {high}"], dtype=object)
         return np.array([f"outside {low} to {high}", f"{low} to {high}"], dtype=object)
+
+    @property
+    def statements(self) -> tuple[Statement, Statement]:
+        """The same, to be put into words."""
+        low, high = Value(self.low), Value(self.high)
+        if self.high == np.inf:
+            return Statement("target.below", {"low": low}), Statement("target.at_least", {"low": low})
+        if self.low == -np.inf:
+            return Statement("target.above", {"high": high}), Statement("target.at_most", {"high": high})
+        bounds = {"low": low, "high": high}
+        return Statement("target.outside", bounds), Statement("target.between", bounds)
 
     def holds(self, scores: Floats) -> Bools:
         """Whether scores lie in the target."""

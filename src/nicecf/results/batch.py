@@ -11,6 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from nicecf.exceptions import OptionError
+from nicecf.models.criterion import Criterion
 from nicecf.models.scores import ScoreTarget
 from nicecf.results.long_tables import Front, Steps
 from nicecf.results.provenance import Provenance
@@ -43,11 +44,12 @@ class Scored:
 class Batch:
     """An entry for each counterfactual, and one for each row without; ``rows`` tells whose, by positions in the call.
 
-    ``table`` and ``labels``: the row of each entry as it was handed in. ``before`` and ``after``: the row and its
-    counterfactual, encoded by ``schema``; the same where none was needed or found. ``reasons``: a `Statement` where
-    none was found, else None; ``notes``: a tuple of them, empty where all was done that was asked for and the row has
-    no values that training never saw; ``search``: another one, of how the search went. ``relaxations``: a `Relaxation` or None. ``donors``: positions in the training
-    data, or missing. ``held``: of each feature that was changed, the position of a training row that holds the new
+    ``table`` and ``labels``: the row of each entry as it was handed in. ``criterion``: how the model decides.
+    ``before`` and ``after``: the row and its counterfactual, encoded by ``schema``; the same where none was needed or
+    found. ``reasons``: a `Statement` where none was found, else None; ``notes``: a tuple of them, empty where all was
+    done that was asked for and the row has no values that training never saw; ``search``: another one, of how the
+    search went. ``relaxations``: a `Relaxation` or None. ``donors``: positions in the training data, or missing.
+    ``held``: of each feature that was changed, the position of a training row that holds the new
     value, -1 where that is not known, or not told. ``steps``: the changes, in the order in which they were made.
     ``errors``: how implausible each counterfactual is, NaN where that is not known. ``front``: what nothing beats, if
     the search knows. ``has_several``: whether a row may have more than one entry; ``numbers`` counts those of one row
@@ -60,6 +62,7 @@ class Batch:
     labels: pd.Index[Hashable]
     schema: Schema
     classes: Objects
+    criterion: Criterion
     rows: Ints
     numbers: Ints
     before: Scored

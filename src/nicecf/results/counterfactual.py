@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import os
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -21,6 +22,8 @@ from nicecf.support.types import CellValue, Label, Table
 if TYPE_CHECKING:
     from nicecf.views.plots import Picture
     from nicecf.views.words import Style
+    from nicecf.views.words.check import TextCheck
+    from nicecf.views.words.codes import ReasonCodes
     from nicecf.views.words.wording import Wording
 
 
@@ -137,7 +140,7 @@ class Counterfactual:
         """The explanation in words; what matters most comes first.
 
         ``style``: "sentence"; "bullets", one line for each change; "analyst", dense, with steps, probabilities and
-        shares of the distance; "letter", reasons for the person concerned, without figures of the model.
+        shares of the distance; "letter", the plain one of :meth:`letter`, for the person concerned.
         ``wording``: a :class:`nicecf.Wording` with names, units and the language.
 
         Numbers have the decimals of their column, or as many more as the decision needs: whoever puts them into the row
@@ -147,6 +150,32 @@ class Counterfactual:
         from nicecf.views import words
 
         return words.texts(self.batch, style, wording)[0]
+
+    def letter(
+        self,
+        template: str | os.PathLike[str] = "plain",
+        *,
+        wording: Wording | None = None,
+        fields: Mapping[str, str] | None = None,
+        principal_reasons: Sequence[str] | None = None,
+        codes: ReasonCodes | Mapping[tuple[Hashable, str], tuple[str, str]] | None = None,
+    ) -> str:
+        """The letter of this explanation: see :meth:`Counterfactuals.letters`."""
+        from nicecf.views.words.letters import letters
+
+        reasons = None if principal_reasons is None else [principal_reasons]
+        return letters(self.batch, template, wording, fields=fields, principal_reasons=reasons, codes=codes)[0]
+
+    def check_text(self, text: str, *, wording: Wording | None = None) -> TextCheck:
+        """Whether a text that somebody else wrote is true of this explanation: a person, or a language model.
+
+        Every number and category in it must be the row's or the counterfactual's, and the values that it states, put
+        into the row, must still turn the decision: the model is asked. The result is true if nothing is wrong, and
+        its ``problems`` say what is wrong, and where.
+        """
+        from nicecf.views.words.check import check_text
+
+        return check_text(self.batch, text, wording)
 
     def plot(
         self,

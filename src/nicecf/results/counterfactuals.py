@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, overload
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from nicecf.views.summary import Summary
     from nicecf.views.summary.grouping import By
     from nicecf.views.words import Style
+    from nicecf.views.words.codes import ReasonCodes
     from nicecf.views.words.wording import Wording
 
 
@@ -188,6 +189,28 @@ class Counterfactuals:
         from nicecf.views import words
 
         return words.texts(self.batch, style, wording)
+
+    def letters(
+        self,
+        template: str | os.PathLike[str] = "plain",
+        *,
+        wording: Wording | None = None,
+        fields: Mapping[str, str] | None = None,
+        principal_reasons: Sequence[Sequence[str]] | None = None,
+        codes: ReasonCodes | Mapping[tuple[Hashable, str], tuple[str, str]] | None = None,
+    ) -> list[str]:
+        """A letter for each row; where a row has several counterfactuals, they are in one letter.
+
+        ``template``: "plain", "eu", "eu_authority", "us_adverse_action", or a text file of your own: a copy of one of
+        these. ``fields``: what you fill in yourself, by the names in braces. ``principal_reasons``: of
+        "us_adverse_action", your own reasons for each row, at most four. ``codes``: what you call each change, a
+        :class:`nicecf.ReasonCodes`; OptionError where a change has none.
+        """
+        from nicecf.views.words.letters import letters
+
+        return letters(
+            self.batch, template, wording, fields=fields, principal_reasons=principal_reasons, codes=codes
+        )
 
     def metrics(
         self,

@@ -13,6 +13,8 @@ from nicecf.support.types import Floats, Ints
 
 # How long they last, in microseconds; what is left is said in seconds.
 _LONGER_UNITS = {"days": 86_400_000_000, "hours": 3_600_000_000, "minutes": 60_000_000}
+# Where one word of a name in camel case ends and another begins.
+_HUMP = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _OBEYED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -34,6 +36,35 @@ def one_line(text: str) -> str:
     if text.isprintable() and "  " not in text and text == text.strip():
         return text
     return harmless(" ".join(text.split()))
+
+
+def readable(name: str) -> str:
+    """The name of a column as people would write it; what has spaces is theirs already.
+
+    >>> [readable(one) for one in ("late_payments", "capital-gain", "hoursPerWeek", "FICOScore", "Age", "x-1")]
+    ['late payments', 'capital gain', 'hours per week', 'FICO score', 'Age', 'x-1']
+    """
+    if any(mark.isspace() for mark in name):
+        return name
+    words = _HUMP.sub(" ", re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", " ", name.replace("_", " "))).split()
+    if len(words) < 2:
+        return name
+    is_camel = _HUMP.search(name) is not None
+    return " ".join(word.lower() if is_camel and word.istitle() else word for word in words)
+
+
+def localised(text: str, phrases: Mapping[str, str], *, is_grouped: bool = True) -> str:
+    """A number as Python writes it in the manner of a language: thousands apart, and a true minus.
+
+    >>> english = {"number.decimal_point": ".", "number.thousands": ",", "number.minus": "\N{MINUS SIGN}"}
+    >>> localised("-12345.60", english), localised("2019", english, is_grouped=False), localised("1e+30", english)
+    ('\N{MINUS SIGN}12,345.60', '2019', '1e+30')
+    """
+    sign = phrases["number.minus"] if text.startswith("-") else ""
+    whole, point, rest = text.removeprefix("-").partition(".")
+    if is_grouped and whole.isdigit():
+        whole = f"{int(whole):,}".replace(",", phrases["number.thousands"])
+    return f"{sign}{whole}{phrases['number.decimal_point'] if point else ''}{rest}"
 
 
 def shown(value: Any) -> str:

@@ -68,7 +68,7 @@ def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | N
     changes, formatted_changes = _changes(batch, plainly)
     # The model is asked how far numbers can be rounded: not twice, if that can be helped.
     is_plain = wording is None and style != "letter"
-    texts = [words.put(one, style, Wording()) for one in plainly] if is_plain else words.texts(batch, style, wording)
+    texts = [words.in_style(one, style, Wording()) for one in plainly] if is_plain else words.texts(batch, style, wording)
     frame = pd.DataFrame(
         {
             "row": batch.labels,
@@ -246,7 +246,7 @@ class Outcome:
             derived=tuple(_formatted_change(one, formatter) for one in self.changes if one.derived),
             is_score=self.is_score,
         )
-        return words.put(parts, style, wording)
+        return words.in_style(parts, style, wording)
 
 
 def _renamed(reason: str, wording: Wording) -> str:

@@ -18,7 +18,8 @@ import numpy as np
 
 from nicecf.exceptions import NicecfError, OptionError, did_you_mean, listed, plain
 from nicecf.support import toml_files
-from nicecf.support.formats import said_moment, shown, whole_percent
+from nicecf.support.formats import localised, said_moment, shown, whole_percent
+from nicecf.support.types import is_number
 
 _FOLDER = Path(__file__).parent
 # The language whose phrases say which there are, and which fields each of them has.
@@ -26,6 +27,7 @@ REFERENCE = "en"
 # Sections that grow with nicecf: a phrase of theirs that an older file of a user does not have is in English then.
 _LATER = ("statement", "reason", "note", "search", "rule", "relaxation", "together", "derived", "score", "date", "duration")
 _MOST_LISTED = 8
+_FIVE_DIGITS = 10_000
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,10 @@ class Values:
 
 @dataclass(frozen=True)
 class Probability:
-    """A probability, shown in percent."""
+    """A probability, shown in whole percent; one that somebody set, ``is_exact``, with all its digits."""
 
     value: float
+    is_exact: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,12 +135,14 @@ class Voice:
                 return self._value(one)
             case Values(values):
                 return ", ".join([*map(self._value, values[:5]), *(["..."] if len(values) > 5 else [])])
+            case Probability(value=probability, is_exact=True):
+                return self.phrases["number.percent"].format(number=self._number(f"{100 * probability:.10g}"))
             case Probability(value=probability):
                 return percent_of(int(whole_percent(np.array(probability))), self.phrases)
             case bool() | str():
                 return str(value)
             case int():
-                return self._number(f"{value:,}")
+                return self._number(str(value))
             case float():
                 return self._number(f"{value:g}")
 
@@ -148,12 +153,13 @@ class Voice:
             return self(value)
         if isinstance(value, (date, timedelta)):
             return said_moment(value, self.phrases)
-        return self._number(shown(value)) if isinstance(value, float) else shown(value)
+        if not is_number(value):
+            return shown(value)
+        # Which feature it is of is not known here, and years have no thousands.
+        return localised(shown(value), self.phrases, is_grouped=abs(value) >= _FIVE_DIGITS)
 
     def _number(self, text: str) -> str:
-        point = self.phrases["number.decimal_point"]
-        # A comma between thousands would be taken for the decimal point.
-        return text.replace(",", "\N{NO-BREAK SPACE}" if point == "," else ",").replace(".", point)
+        return localised(text, self.phrases)
 
     def _and(self, parts: list[str]) -> str:
         if len(parts) < 2:
@@ -166,6 +172,14 @@ class Voice:
             return self.phrases[between].join(parts)
         named = self.phrases[between].join(parts[:_MOST_LISTED])
         return self.phrases["statement.more"].format(named=named, count=more)
+
+
+def percent_text(number: str, phrases: Mapping[str, str]) -> str:
+    """A number of percent as text, such as ``31``, ``30.04``, ``>99`` or ``<1``, in the phrases of a language."""
+    if number.startswith((">", "<")):
+        phrase = phrases["number.percent_above" if number.startswith(">") else "number.percent_below"]
+        return phrase.format(number=number[1:])
+    return phrases["number.percent"].format(number=localised(number, phrases))
 
 
 def percent_of(whole: int, phrases: Mapping[str, str]) -> str:
@@ -238,7 +252,9 @@ def _checked(phrases: dict[str, str], reference: Mapping[str, str], path: object
                 f"{path} has the phrase {key!r}, which is not known; the phrases are those of phrases/"
                 f"{REFERENCE}.toml.{did_you_mean(key, reference)}"
             )
-    phrases = {key: one for key, one in reference.items() if key.partition(".")[0] in _LATER} | phrases
+    later = {key: one for key, one in reference.items() if key.partition(".")[0] in _LATER}
+    later |= {"number.minus": reference["number.minus"], "number.thousands": _thousands(phrases)}
+    phrases = later | phrases
     missing = [key for key in reference if key not in phrases]
     if missing:
         raise OptionError(f"{path} lacks the phrases {listed(missing)}; every phrase of {REFERENCE}.toml is needed.")
@@ -248,6 +264,11 @@ def _checked(phrases: dict[str, str], reference: Mapping[str, str], path: object
             need = " and ".join(f"{{{one}}}" for one in sorted(allowed or ())) or "no field"
             raise OptionError(f"{path} has {phrase!r} for the phrase {key!r}; it needs {need} in braces, and no other.")
     return phrases
+
+
+def _thousands(phrases: Mapping[str, str]) -> str:
+    """What stands between thousands, where a file does not say: never what its decimals begin with."""
+    return "." if phrases.get("number.decimal_point") == "," else ","
 
 
 def _fields_of(phrase: str) -> set[str] | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+import os
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
 from string import Formatter as Phrase
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,39 +17,51 @@ import pandas as pd
 from nicecf.exceptions import OptionError
 from nicecf.models.scores import ScoreTarget
 from nicecf.results.batch import Batch, picked
-from nicecf.rules.expressions.dates import sort_of
 from nicecf.rules.relaxations import Relaxation
-from nicecf.support.formats import one_line, said_moment, whole_percent
-from nicecf.support.phrases import Statement, Voice, percent_of
+from nicecf.support.formats import localised, one_line, readable, said_moment, whole_percent
+from nicecf.support.phrases import Statement, Voice, percent_of, percent_text
 from nicecf.support.types import Bools, CellValue, Floats, Ints, Label, is_number
+from nicecf.views.words.line import lines_of
 from nicecf.views.words.rounding import FormattedNumber, digits, formatted_numbers
 from nicecf.views.words.wording import Wording
 
 
+# What stands between the name of a category and one of its values, where each has a column of its own.
+_BETWEEN = "_=.:-/| "
+# Whole numbers between these may be years.
+_YEARS = (1799, 2201)
+
+
 @dataclass(frozen=True)
 class FormattedChange:
-    """A change, said; ``direction``: 1 for a number or a date that helps by going up, -1 by going down, else 0.
+    """A change, said; ``column``: the feature as the table calls it.
 
-    ``is_together``: it is one change with the one before it, such as two columns of one category.
+    ``goes``: 1 for a number or a date that goes up, -1 for one that goes down, else 0. ``is_together``: it is one
+    change with the one before it, such as two columns of one category; ``whole``: such a category as one change, at
+    the first of its columns. ``number``: its digits, if it is one, before they are put in the manner of a language.
     """
 
     feature: str
     before: str
     after: str
-    direction: int
-    step: int
-    chance: str
-    share: str
+    column: Hashable = None
+    goes: int = 0
+    step: int = 0
+    chance: str = ""
+    share: str = ""
     is_together: bool = False
-    kind: Literal["number", "date", "duration"] = "number"
+    whole: FormattedChange | None = None
+    number: FormattedNumber | None = None
 
 
 @dataclass(frozen=True)
 class FormattedExplanation:
     """An explanation, said: the parts that the styles put together.
 
-    ``derived``: what follows from the changes. ``relaxation``: a rule, and what to do instead. ``is_score``: a chance
+    ``derived``: what follows from the changes. ``obstacle``: the reason as a letter says it. ``is_score``: a chance
     is a score, and the decision whether it lies in the target; ``out_of_reach``: the target, if it does not.
+    ``quantity``: where a decision and its chance do not say it all, what every chance here is of, the same before and
+    after; ``quantity_of``: the class it is the probability of; ``line``: what decides.
     """
 
     is_found: bool
@@ -60,11 +74,14 @@ class FormattedExplanation:
     distance: str
     donor: str | None
     reason: str
-    relaxation: tuple[str, str] | None
+    obstacle: str
     note: str | None
     derived: tuple[FormattedChange, ...] = ()
     is_score: bool = False
     out_of_reach: str | None = None
+    quantity: str | None = None
+    quantity_of: str = ""
+    line: str = ""
 
     @property
     def n_changes(self) -> int:
@@ -79,6 +96,10 @@ class FormattedExplanation:
             "chance": self.chance,
             "other": self.other,
             "other_chance": self.other_chance,
+            "other_chance_before": self.other_chance_before,
+            "quantity": self.quantity or "",
+            "quantity_of": self.quantity_of,
+            "line": self.line,
         }
 
 
@@ -94,6 +115,19 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
         )
     )
     labels = [formatter.label(label) for label in batch.classes]
+    lines = lines_of(batch)
+    told: list[dict[str, str]] = [{} for _ in range(len(batch))]
+    if lines is not None:
+        every = lines.all()
+        now, then = ([formatter.percentage(getattr(one, when)) for one in every] for when in ("before", "after"))
+        told = [
+            {
+                "quantity": formatter.quantity(one.label),
+                "quantity_of": formatter.label(one.label),
+                "line": formatter.clauses(*one.clauses),
+            }
+            for one in every
+        ]
     return [
         FormattedExplanation(
             is_found=bool(batch.found[i]),
@@ -106,11 +140,14 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
             distance=formatter.number(f"{batch.distances[i]:.3g}"),
             donor=_formatted_donor(batch, i, formatter),
             reason="" if batch.reasons[i] is None else formatter.statement(batch.reasons[i]),
-            relaxation=_formatted_relaxation(batch.relaxations[i], formatter),
+            obstacle=""
+            if batch.reasons[i] is None
+            else obstacle(batch.reasons[i].kind, batch.relaxations[i], formatter),
             note=formatter.statement(*batch.notes[i]) or None,
             derived=derived[i],
             is_score=batch.target is not None,
             out_of_reach=labels[1] if batch.is_best_effort else None,
+            **told[i],
         )
         for i in range(len(batch))
     ]
@@ -125,10 +162,27 @@ def _formatted_donor(batch: Batch, i: int, formatter: Formatter) -> str | None:
     return ", ".join(several) or None
 
 
-def _formatted_relaxation(relaxation: Relaxation | None, formatter: Formatter) -> tuple[str, str] | None:
+def obstacle(kind: str, relaxation: Relaxation | None, formatter: Formatter) -> str:
+    """Why there is no counterfactual, for the person concerned: without words that only a data scientist knows."""
+    say = formatter.wording.say
     if relaxation is None:
-        return None
-    return formatter.statement(relaxation.blocks), formatter.statement(relaxation.instead)
+        phrase = next((phrase for phrase, kinds in _OBSTACLES.items() if kind in kinds), "letter.none_by_method")
+        return say(phrase)
+    own = f"letter.rule_{relaxation.blocks.kind}"
+    if own in formatter.wording.phrases:
+        return say("letter.blocked_for_now", rule=say(own))
+    rule, action = formatter.statement(relaxation.blocks), formatter.statement(relaxation.instead)
+    return say("letter.blocked", rule=rule, action=action)
+
+
+# Kinds of reasons, by what a letter says of them.
+_OBSTACLES = {
+    "letter.none_like_this": ("no_donor", "no_score", "not_justified"),
+    "letter.none_within_limits": ("blocked", "blocked_by_each", "not_enough", "not_enough_nearest", "too_rare"),
+    "letter.none_to_share": ("kept_back",),
+    "letter.none_contradiction": ("contradicts_derived", "contradicts_itself", "not_computed", "breaks_relation"),
+    "letter.none_in_time": ("out_of_time", "method_out_of_time", "dice_out_of_time"),
+}
 
 
 Said: TypeAlias = list[tuple[FormattedChange, ...]]
@@ -152,27 +206,64 @@ def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: boo
     distances = batch.distances[line]
     shares = np.divide(parts, distances, out=np.zeros_like(parts), where=distances > 0)
     share = formatter.chances(shares)
-    chance = formatter.chances(table["probability"].to_numpy(dtype=float), batch.target)
+    lines = lines_of(batch)
+    tells = batch.after.decided if lines is None else lines.quantities[0]
+    chance = formatter.chances(picked(steps.reached, tells[line]), batch.target)
     feature, before, after, step = (table[name].tolist() for name in ("feature", "before", "after", "step"))
     ups = np.sign(batch.after.values[line, steps.feature] - batch.before.values[line, steps.feature])
     is_ordered = ~batch.schema.by_equality[steps.feature] & ~np.isnan(ups)
-    # A column of a category that is spread over several is not too high or too low.
+    # A column of a category that is spread over several does not go up or down.
     is_ordered &= ~batch.is_together[steps.feature]
-    kinds = [sort_of(column.temporal) for column in batch.schema.columns]
-    direction = np.where(is_ordered & (_gains(batch) > 0), ups, 0).astype(int).tolist()
+    goes = np.where(is_ordered, ups, 0).astype(int).tolist()
+    is_together = _are_together(batch, order)
+    wholes = _wholes(batch, formatter, order, is_together)
     return [
         FormattedChange(
             formatter.name(feature[at]),
             *formatter.pair(feature[at], before[at], after[at], numbers[at]),
-            direction=direction[at],
+            column=feature[at],
+            goes=goes[at],
             step=step[at],
             chance=chance[at],
             share=share[at],
             is_together=together,
-            kind=kinds[steps.feature[at]],
+            whole=wholes.get(at),
+            number=numbers[at],
         )
-        for at, together in zip(order.tolist(), _are_together(batch, order), strict=True)
+        for at, together in zip(order.tolist(), is_together, strict=True)
     ]
+
+
+def _wholes(batch: Batch, formatter: Formatter, order: Ints, is_together: list[bool]) -> dict[int, FormattedChange]:
+    """Categories that have a column for each of their values, as one change: by the first of the two that change."""
+    found: dict[int, FormattedChange] = {}
+    features, changes = batch.steps.feature, batch.changes
+    for place in np.flatnonzero(is_together).tolist():
+        first, second = int(order[place - 1]), int(order[place])
+        is_pair = not is_together[place - 1] and not (place + 1 < len(order) and is_together[place + 1])
+        before, after = ([changes[name].iat[at] for at in (first, second)] for name in ("before", "after"))
+        if not (is_pair and before == [1, 0] and after == [0, 1]):
+            continue
+        is_member = batch.units == batch.units[features[first]]
+        members = [str(name) for name, of_it in zip(batch.schema.names, is_member, strict=True) if of_it]
+        stem = _stem(members)
+        names = [changes["feature"].iat[at] for at in (first, second)]
+        if stem and not any(formatter.wording.has_name(name) for name in names):
+            values = [formatter.text(str(name).removeprefix(stem)) for name in names]
+            feature = readable(one_line(stem.rstrip(_BETWEEN)))
+            found[first] = FormattedChange(feature, values[0], values[1], column=stem.rstrip(_BETWEEN))
+    return found
+
+
+def _stem(names: list[str]) -> str:
+    """What the names of a category's columns begin with, up to a mark between it and the value; else nothing.
+
+    >>> _stem(["home_own", "home_other"]), _stem(["job=clerk", "job=chef"]), _stem(["red", "rest"])
+    ('home_', 'job=', '')
+    """
+    common = os.path.commonprefix(names)
+    stem = common[: max(common.rfind(mark) for mark in _BETWEEN) + 1]
+    return stem if stem.rstrip(_BETWEEN) and all(len(name) > len(stem) for name in names) else ""
 
 
 def _are_together(batch: Batch, order: Ints) -> list[bool]:
@@ -184,33 +275,57 @@ def _are_together(batch: Batch, order: Ints) -> list[bool]:
 
 @dataclass(frozen=True)
 class Formatter:
-    """Says values, names and labels in a wording."""
+    """Says values, names and labels in a wording.
+
+    ``names``: what features are called that the wording says nothing of. ``years``: features whose numbers are years,
+    or look so: their thousands are not set apart. ``targets``: what scores inside and outside of a target are called.
+    """
 
     wording: Wording
     is_letter: bool = False
+    names: Mapping[Hashable, str] = field(default_factory=dict)
+    years: frozenset[Hashable] = frozenset()
+    targets: Mapping[Label, Statement] = field(default_factory=dict)
 
     @classmethod
     def of(cls, batch: Batch, wording: Wording | None, *, is_letter: bool = False) -> Formatter:
         """Raises OptionError if the wording is not one, or names what the batch does not have."""
         if wording is None:
-            return cls(Wording(), is_letter)
-        if not isinstance(wording, Wording):
+            wording = Wording()
+        elif not isinstance(wording, Wording):
             raise OptionError(f"wording must be a nicecf.Wording, or None, got {type(wording).__name__}.")
         wording.check(batch.schema.names, batch.classes)
-        return cls(wording, is_letter)
+        targets = {} if batch.target is None else zip(batch.classes, batch.target.statements, strict=True)
+        return cls(wording, is_letter, readable_names(batch.schema.names), _years(batch), dict(targets))
 
     def name(self, feature: Hashable) -> str:
-        """What a feature is called; in a letter, names of columns are made words."""
+        """What a feature is called."""
         name = self.wording.name(feature)
-        return name.replace("_", " ") if self.is_letter and name == str(feature) else name
+        return self.names.get(feature, name) if name == one_line(str(feature)) else name
 
     def label(self, label: Label) -> str:
         """What a class is called."""
         called = self.wording.label(label)
+        if called is None and label in self.targets:
+            return self.statement(self.targets[label])
         return self.text(label) if called is None else called
 
-    def number(self, text: str) -> str:
-        return text.replace(".", self.wording.phrases["number.decimal_point"])
+    def quantity(self, label: Label) -> str:
+        """What the probability of a class is called."""
+        called = self.wording.probability(label)
+        return self.wording.say("line.quantity", label=self.label(label)) if called is None else called
+
+    def number(self, text: str, feature: Hashable = None) -> str:
+        """A number as Python writes it, in the manner of the language; of a feature, if that is known."""
+        return localised(text, self.wording.phrases, is_grouped=feature is None or feature not in self.years)
+
+    def measured(self, feature: Hashable, number: str) -> str:
+        """A number of a feature, with its unit."""
+        return self.wording.measured(feature, self.number(number, feature))
+
+    def percentage(self, number: str) -> str:
+        """A number of percent as text."""
+        return percent_text(number, self.wording.phrases)
 
     def chances(self, values: Floats, target: ScoreTarget | None = None) -> list[str]:
         """Probabilities or, with their target, scores."""
@@ -227,14 +342,15 @@ class Formatter:
     ) -> tuple[str, str]:
         """The values before and after a change; they never read the same."""
         numbers = (None, None) if number is None else (number.before, number.after)
-        pair = [self._value(feature, value, text) for value, text in zip((before, after), numbers, strict=True)]
+        pair = [self.value(feature, value, text) for value, text in zip((before, after), numbers, strict=True)]
         if pair[0] == pair[1]:  # such as categories that differ in white space only, or 1 and "1"
             pair = [repr(before), repr(after)]
         return pair[0], pair[1]
 
-    def _value(self, feature: Hashable, value: CellValue, number: str | None) -> str:
+    def value(self, feature: Hashable, value: CellValue, number: str | None = None) -> str:
+        """A value of a feature, with its unit; ``number``: its digits, if it is one."""
         if number is not None:
-            return self.wording.measured(feature, self.number(number))
+            return self.measured(feature, number)
         if value is None:
             return self.wording.phrases["letter.missing" if self.is_letter else "value.missing"]
         return self.wording.measured(feature, self.text(value))
@@ -245,8 +361,8 @@ class Formatter:
             return self.wording.phrases["value.true" if value else "value.false"]
         if isinstance(value, (date, timedelta)):
             return said_moment(value, self.wording.phrases)
-        if is_number(value):
-            return self.number(digits(value) if isinstance(value, float) else str(value))
+        if is_number(value):  # a code, whose thousands are not apart
+            return localised(digits(value) if isinstance(value, float) else str(value), self.wording.phrases, is_grouped=False)
         text = one_line(str(value))
         is_unclear = not text or text in self._words or any(mark in text for mark in self._marks)
         return self.wording.say("value.quoted", text=text) if is_unclear else text
@@ -267,17 +383,43 @@ class Formatter:
         """Reasons, notes or rules in words, in one line; names that nobody gave are in quotes."""
         return one_line(self._voice.joined(statements))
 
+    def clauses(self, *statements: Statement) -> str:
+        """Parts of a sentence of ours, in one line: names are as in the rest of it."""
+        return one_line(Voice(self.wording.phrases, feature=self.name, label=self.label).joined(statements))
+
     @cached_property
     def _voice(self) -> Voice:
         return Voice(self.wording.phrases, feature=self._feature_in_statement, label=self._label_in_statement)
 
     def _feature_in_statement(self, feature: Hashable) -> str:
-        name = self.name(feature)
-        return repr(feature) if name == str(feature) else name
+        is_given = self.wording.name(feature) != one_line(str(feature))
+        return self.name(feature) if is_given or self.is_letter else repr(feature)
 
     def _label_in_statement(self, label: Label) -> str:
-        called = self.wording.label(label)
-        return repr(label) if called is None else called
+        is_named = self.is_letter or label in self.targets or self.wording.label(label) is not None
+        return self.label(label) if is_named else repr(label)
+
+
+def readable_names(names: Iterable[Hashable]) -> dict[Hashable, str]:
+    """What features are called by default; those that would be called the same keep the names of their columns.
+
+    >>> readable_names(["late_payments", "zip", "a_b", "a-b"])
+    {'late_payments': 'late payments', 'zip': 'zip', 'a_b': 'a_b', 'a-b': 'a-b'}
+    """
+    called = {name: readable(one_line(str(name))) for name in names}
+    times = Counter(called.values())
+    return {name: text if times[text] == 1 else one_line(str(name)) for name, text in called.items()}
+
+
+def _years(batch: Batch) -> frozenset[Hashable]:
+    """Features with whole numbers that could all be years."""
+    first, last = _YEARS
+    columns = zip(batch.schema.names, batch.provenance.statistics.columns, strict=True)
+    return frozenset(
+        name
+        for name, one in columns
+        if one.decimals == 0 and one.is_exact and len(one.edges) and first < one.edges[0] and one.edges[-1] < last
+    )
 
 
 def by_importance(batch: Batch) -> Ints:

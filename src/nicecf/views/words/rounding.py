@@ -24,6 +24,7 @@ from nicecf.support.formats import whole_percent
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.schema import differs
+from nicecf.views.words.line import lines_of
 
 # How many more digits than those of the column are tried, before all of them are shown.
 _MOST_LEVELS = 16
@@ -258,6 +259,10 @@ def _taken_literally(batch: Batch, maker: Maker, lines: Ints, values: Floats, as
 
 def _are_as_probable(batch: Batch, lines: Ints, probabilities: Floats) -> Bools:
     """Whether the decisions on the counterfactuals of some lines are as probable as these were, as a text shows it."""
+    of_lines = lines_of(batch)
+    if of_lines is not None:
+        now_said, then_said = (of_lines.after(lines, one) for one in (probabilities, batch.after.probabilities[lines]))
+        return np.array([one == other for one, other in zip(now_said, then_said, strict=True)], dtype=bool)
     now, then = picked(probabilities, batch.after.decided[lines]), batch.after.probability[lines]
     if batch.target is not None:
         text = batch.target.text

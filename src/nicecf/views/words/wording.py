@@ -21,7 +21,7 @@ class Wording:
     Parameters
     ----------
     language
-        A language that comes with nicecf ("en"), or the path of a TOML file of your own: a copy of nicecf's
+        A language that comes with nicecf ("en", "de"), or the path of a TOML file of your own: a copy of nicecf's
         ``phrases/en.toml`` with every phrase translated.
     names
         ``{feature: what people call it}``.
@@ -30,6 +30,8 @@ class Wording:
         ``"€{}"`` or ``"{} months"``.
     classes
         ``{label: what people call it}``.
+    probabilities
+        ``{label: what people call the probability of this class}``, such as ``"the estimated risk"``.
 
     Notes
     -----
@@ -46,11 +48,12 @@ class Wording:
     names: Mapping[Hashable, str] = field(default_factory=dict)
     units: Mapping[Hashable, str] = field(default_factory=dict)
     classes: Mapping[Hashable, str] = field(default_factory=dict)
+    probabilities: Mapping[Hashable, str] = field(default_factory=dict)
     phrases: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check all that can be checked without a table, and keep copies."""
-        for option in ("names", "units", "classes"):
+        for option in ("names", "units", "classes", "probabilities"):
             object.__setattr__(self, option, _texts(option, getattr(self, option)))
         for feature, unit in self.units.items():
             _check_unit(feature, unit)
@@ -98,6 +101,7 @@ class Wording:
             ("names", "feature", list(features)),
             ("units", "feature", list(features)),
             ("classes", "class", [plain(label) for label in classes]),
+            ("probabilities", "class", [plain(label) for label in classes]),
         ):
             known = {*there, *(text for one in there for text in _spellings(one))}
             for one in getattr(self, option):
@@ -115,9 +119,18 @@ class Wording:
         """What a feature is called, in one line."""
         return one_line(_looked_up(self.names, feature) or str(feature))
 
+    def has_name(self, feature: Hashable) -> bool:
+        """Whether it says what a feature is called."""
+        return _looked_up(self.names, feature) is not None
+
     def label(self, label: Hashable) -> str | None:
         """What a class is called, in one line; None if nothing is said of it."""
         called = _looked_up(self.classes, label)
+        return None if called is None else one_line(called)
+
+    def probability(self, label: Hashable) -> str | None:
+        """What the probability of a class is called, in one line; None if nothing is said of it."""
+        called = _looked_up(self.probabilities, label)
         return None if called is None else one_line(called)
 
     def measured(self, feature: Hashable, number: str) -> str:
@@ -152,7 +165,7 @@ def _spellings(key: Hashable) -> list[str]:
 
 def _texts(option: str, given: object) -> dict[Label, str]:
     if not isinstance(given, Mapping):
-        what = "classes" if option == "classes" else "features"
+        what = "classes" if option in ("classes", "probabilities") else "features"
         raise OptionError(f"{option} must be a dict from {what} to text, got {type(given).__name__}.")
     for one, text in given.items():
         if not isinstance(text, str) or not text.strip():

@@ -1,0 +1,104 @@
+"""What turns probabilities into a decision, in so far as people can be told: one quantity, and the line it crosses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from nicecf.models.decision import Panel
+from nicecf.support.types import Floats, Ints
+
+Kind: TypeAlias = Literal["highest", "cutoffs", "predict", "function"]
+
+# Decimals of a percentage are added as long as it would be read as lying on the other side of a line.
+_MOST_DECIMALS = 8
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """How the model to explain decides: no model, no function, so that a result can be kept without them.
+
+    ``cutoffs``: one per class, NaN where a class has none. ``least``: the probability that was asked for, if any.
+    ``n_more``: how many further models must agree.
+    """
+
+    kind: Kind
+    cutoffs: tuple[float, ...]
+    least: float | None = None
+    n_more: int = 0
+
+    @classmethod
+    def of(cls, panel: Panel) -> Criterion:
+        """That of some models."""
+        rule, n_classes = panel.members[0].rule, len(panel.classes)
+        kind: Kind = "highest"
+        if rule.by_predict:
+            kind = "predict"
+        elif rule.function is not None:
+            kind = "function"
+        elif rule.cutoffs is not None:
+            kind = "cutoffs"
+        cutoffs = np.full(n_classes, np.nan) if rule.cutoffs is None else rule.cutoffs
+        n_more = len(panel.members) - 1 - len(panel.silent)
+        return cls(kind, tuple(cutoffs.tolist()), panel.min_probability, n_more)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the more probable of two classes is decided, and nothing else matters."""
+        return self.kind == "highest" and len(self.cutoffs) == 2 and self.least is None and not self.n_more
+
+    def quantities(self, before: Floats, after: Floats, decided: Ints, then: Ints) -> tuple[Ints, Floats]:
+        """The class whose probability tells why the decision turns, for each row; and its cut-off, NaN if it has none.
+
+        ``before`` and ``after``: the probabilities of the row and of its counterfactual; ``decided`` and ``then``: the
+        classes decided on, the same where nothing changes.
+        """
+        line, cutoffs = np.arange(len(decided)), np.array(self.cutoffs)
+        limits = np.full(len(decided), np.nan)
+        if self.kind != "cutoffs":
+            return then, limits
+        rises = (after[line, then] >= cutoffs[then]) & ~(before[line, then] >= cutoffs[then])
+        falls = (before[line, decided] >= cutoffs[decided]) & ~(after[line, decided] >= cutoffs[decided])
+        tells = np.where(falls & ~rises, decided, then)
+        still = decided == then
+        with_cutoff = np.flatnonzero(~np.isnan(cutoffs))
+        only = with_cutoff[0] if len(with_cutoff) == 1 else -1
+        tells = np.where(still & (only >= 0), only, tells)
+        crosses = rises | falls | (still & (self._is_reached(before, tells) | (only >= 0)))
+        return tells, np.where(crosses, cutoffs[tells], np.nan)
+
+    def _is_reached(self, probabilities: Floats, classes: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        cutoffs = np.array(self.cutoffs)[classes]
+        return np.asarray(probabilities[np.arange(len(classes)), classes] >= cutoffs)
+
+
+def percentages(before: float, after: float, limits: tuple[float, ...]) -> tuple[str, str]:
+    """Two probabilities in percent, with as many decimals as their sides of some lines and their difference take.
+
+    What is nearly certain is never rounded to certainty: ``>99``, ``<1``.
+
+    >>> percentages(0.31, 0.26, (0.3,)), percentages(0.3004, 0.2996, (0.3,)), percentages(0.9999, 0.4, ())
+    (('31', '26'), ('30.04', '29.96'), ('>99', '40'))
+    """
+    pair = (before, after)
+    for decimals in range(_MOST_DECIMALS):
+        texts = tuple(_in_percent(one, decimals) for one in pair)
+        is_clear = all(_is_on_its_side(text, one, limits) for text, one in zip(texts, pair, strict=True))
+        if is_clear and (texts[0] != texts[1] or before == after):
+            break
+    return texts[0], texts[1]
+
+
+def _in_percent(probability: float, decimals: int) -> str:
+    text = f"{100 * probability:.{decimals}f}"
+    if decimals == 0 and 0 < probability < 1 and text in ("0", "100"):
+        return "<1" if text == "0" else ">99"
+    return text
+
+
+def _is_on_its_side(text: str, probability: float, limits: tuple[float, ...]) -> bool:
+    if text in ("<1", ">99"):
+        return all(0.01 <= limit <= 0.99 for limit in limits)
+    return all((float(text) >= round(100 * limit, 10)) == (probability >= limit) for limit in limits)

@@ -1,0 +1,382 @@
+"""Whether a text that others wrote is true of an explanation: what it names, and what the model says of that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from nicecf.exceptions import OptionError, plain
+from nicecf.results.batch import Batch
+from nicecf.support.types import CellValue, Floats, is_number
+from nicecf.views.words.formatting import Formatter, formatted
+from nicecf.views.words.wording import Wording
+
+Kind: TypeAlias = Literal[
+    "number", "category", "class", "swapped", "unsaid", "still", "no_changes", "not_found", "no_model"
+]
+
+# How far apart two values may stand that are compared ("from ... to ...").
+_NEAR = 40
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that a text says and that is not so; ``start`` and ``end``: where, 0 and 0 if nowhere in particular."""
+
+    kind: Kind
+    message: str
+    start: int = 0
+    end: int = 0
+
+    def __str__(self) -> str:
+        """Where and what."""
+        return self.message if self.end == 0 else f"{self.start}-{self.end}: {self.message}"
+
+
+@dataclass(frozen=True)
+class TextCheck:
+    """What is wrong with a text; true if nothing is."""
+
+    problems: tuple[Problem, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        """A line for each problem."""
+        return "\n".join(map(str, self.problems)) or "ok"
+
+
+def check_text(batch: Batch, text: str, wording: Wording | None = None) -> TextCheck:
+    """Check a text about the only entry of a batch."""
+    if not isinstance(text, str):
+        raise OptionError(f"the text to check must be text, got {type(text).__name__}.")
+    formatter = Formatter.of(batch, wording, is_letter=True)
+    if not batch.found[0]:
+        return TextCheck((Problem("not_found", formatter.wording.say("check.not_found")),))
+    checker = _Checker(batch, formatter, text)
+    return TextCheck(tuple(sorted(checker.problems(), key=lambda one: (one.end == 0, one.start))))
+
+
+@dataclass(frozen=True)
+class _Mention:
+    """A value in a text: a number, or a category; ``matches``: the cells it can be of, (column, is_after)."""
+
+    start: int
+    end: int
+    text: str
+    matches: tuple[tuple[int, bool], ...]
+    number: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Checker:
+    batch: Batch
+    formatter: Formatter
+    text: str
+
+    def problems(self) -> Iterable[Problem]:
+        """All that is wrong."""
+        yield from self._unknown_numbers()
+        yield from self._unknown_words()
+        yield from self._swapped()
+        yield from self._decision()
+
+    # --- what is there ----------------------------------------------------------------------------------------------
+
+    def _say(self, kind: Kind, **fields: str) -> str:
+        return self.formatter.wording.say(f"check.{kind}", **fields)
+
+    @cached_property
+    def _changed(self) -> list[int]:
+        """The columns to bring about; what follows from others is computed."""
+        return [j for j in self.batch.steps.feature.tolist() if not self.batch.is_derived[j]]
+
+    @cached_property
+    def _cells(self) -> list[tuple[CellValue, CellValue]]:
+        """The value of each column before and after, as the table has it."""
+        batch, container, first = self.batch, self.batch.schema.container, np.array([0])
+        tables = [container.by_columns(one) for one in (batch.table, batch.filled)]
+        positions = batch.schema.positions(batch.table)
+        return [
+            (
+                plain(container.objects(container.column(tables[0], position), first)[0]),
+                plain(container.objects(container.column(tables[1], position), first)[0]),
+            )
+            for position in positions
+        ]
+
+    def _is_number(self, j: int) -> bool:
+        column = self.batch.schema.columns[j]
+        values = [value for value in self._cells[j] if value is not None]
+        return not column.is_categorical and column.temporal is None and all(is_number(value) for value in values)
+
+    @cached_property
+    def _masked(self) -> str:
+        """The text in which names of features and classes, and categories with digits in them, are blank."""
+        names = {self.formatter.name(name) for name in self.batch.schema.names} | {*map(str, self.batch.schema.names)}
+        names |= {self.formatter.label(label) for label in self.batch.classes}
+        names |= {word for word, _, _ in self._levels}
+        masked = self.text
+        for name in sorted((one for one in names if re.search(r"\d", one)), key=len, reverse=True):
+            masked = _word(name).sub(lambda found: " " * len(found[0]), masked)
+        return masked
+
+    @cached_property
+    def _levels(self) -> list[tuple[str, int, CellValue]]:
+        """What each category is called, its column and itself; what may not be told is left out."""
+        columns = self.batch.schema.columns
+        found = []
+        for j, column in enumerate(columns):
+            own = [value for value in self._cells[j] if isinstance(value, str)]
+            told = [plain(level) for level in column.told_levels] if column.is_categorical else []
+            for level in dict.fromkeys([*own, *told]):
+                if isinstance(level, str) and level.strip():
+                    found.append((" ".join(level.split()), j, level))
+        return found
+
+    @cached_property
+    def _dates(self) -> list[tuple[int, int, str]]:
+        """Where the text has dates, in the manner of the language or of ISO."""
+        by_language = self.formatter.wording.phrases["date.day"]
+        pattern = re.escape(by_language)
+        for name, digits in (("year", 4), ("month", 2), ("day", 2)):
+            pattern = pattern.replace(re.escape(f"{{{name}}}"), rf"\d{{{digits}}}")
+        time = r"(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?"
+        every = re.finditer(rf"(?:{pattern}|\d{{4}}-\d{{2}}-\d{{2}}){time}", self._masked)
+        return [(one.start(), one.end(), one[0]) for one in every]
+
+    @cached_property
+    def _numbers(self) -> list[_Mention]:
+        phrases = self.formatter.wording.phrases
+        point, thousands = re.escape(phrases["number.decimal_point"]), re.escape(phrases["number.thousands"])
+        pattern = re.compile(
+            rf"(?<![\w.,])(?P<sign>[-\u2212]?)(?P<whole>\d{{1,3}}(?:{thousands}\d{{3}})+|\d+)(?:{point}(?P<rest>\d+))?"
+            r"(?P<power>[eE][+-]?\d+)?(?![\w])(?P<percent>\s?%)?"
+        )
+        dates = self._dates
+        found = []
+        for one in pattern.finditer(self._masked):
+            if any(start <= one.start() < end for start, end, _ in dates):
+                continue
+            whole = re.sub(r"\D", "", one["whole"])
+            sign = "-" if one["sign"] else ""
+            number = float(f"{sign}{whole}.{one['rest'] or 0}{one['power'] or ''}")
+            places = len(one["rest"] or "")
+            matches = tuple(self._cells_with(number, places))
+            if not matches and self._may_stand(one, number, places):
+                continue
+            found.append(_Mention(one.start(), one.end(), one[0], matches, number))
+        return found
+
+    def _cells_with(self, number: float, places: int) -> Iterable[tuple[int, bool]]:
+        for j, pair in enumerate(self._cells):
+            if not self._is_number(j):
+                continue
+            for is_after, value in enumerate(pair):
+                if value is not None and _reads_as(float(value), number, places):
+                    yield j, bool(is_after)
+
+    def _may_stand(self, one: re.Match[str], number: float, places: int) -> bool:
+        """Whether a number that is no value is one of the model's, a count of changes or the number of a line."""
+        if one["percent"]:
+            batch = self.batch
+            shares = [*batch.before.probabilities[0], *batch.after.probabilities[0], *batch.criterion.cutoffs]
+            shares += [] if batch.criterion.least is None else [batch.criterion.least]
+            is_edge = self._masked[: one.start()].rstrip().endswith((">", "<")) and number in (1, 99)
+            return is_edge or any(_reads_as(100 * share, number, places) for share in shares if share == share)
+        if self.batch.target is not None:
+            scores = [self.batch.before.probability[0], self.batch.after.probability[0]]
+            bounds = [one for one in self.batch.target.given if one is not None]
+            if any(_reads_as(float(score), number, places) for score in [*scores, *bounds]):
+                return True
+        if number == self.batch.n_changes[0] and not places:
+            return True
+        line = self.text[: one.start()].rpartition("\n")[2]
+        return not line.strip() and self.text[one.end() : one.end() + 1] in (".", ")")
+
+    # --- what is wrong ----------------------------------------------------------------------------------------------
+
+    def _unknown_numbers(self) -> Iterable[Problem]:
+        for one in self._numbers:
+            if not one.matches:
+                yield Problem("number", self._say("number", text=one.text.strip()), one.start, one.end)
+        known = {self.formatter.text(v) for pair in self._cells for v in pair if isinstance(v, date)}
+        known |= {v.isoformat()[:10] for pair in self._cells for v in pair if isinstance(v, date)}
+        for start, end, text in self._dates:
+            if not any(text == one or one.startswith(text) for one in known):
+                yield Problem("number", self._say("number", text=text), start, end)
+
+    def _unknown_words(self) -> Iterable[Problem]:
+        own = {word for word, j, level in self._levels if level in self._cells[j]}
+        classes = {self.formatter.label(label) for label in self.batch.classes}
+        said = {
+            self.formatter.label(self.batch.classes[one.decided[0]]) for one in (self.batch.before, self.batch.after)
+        }
+        for word, j, _ in self._levels:
+            if word in own or word in classes:
+                continue
+            for one in self._mentions_of(word, self.batch.schema.names[j]):
+                name = self.formatter.name(self.batch.schema.names[j])
+                yield Problem("category", self._say("category", text=one[0], feature=name), one.start(), one.end())
+        for word in classes - said - own:
+            for one in self._mentions_of(word, None):
+                yield Problem("class", self._say("class", text=one[0]), one.start(), one.end())
+
+    def _mentions_of(self, word: str, feature: Hashable) -> Iterable[re.Match[str]]:
+        """Where a word stands that is a value; a word of the language itself only beside the name of its feature."""
+        is_common = word.lower() in self._vocabulary
+        for one in _word(word).finditer(self.text):
+            if any(start <= one.start() and one.end() <= end for start, end in self._taken):
+                continue
+            if not is_common or (feature is not None and self._is_beside(one.start(), feature)):
+                yield one
+
+    @cached_property
+    def _taken(self) -> list[tuple[int, int]]:
+        """Where the text names features, and categories of the row and of the counterfactual."""
+        names = {self.formatter.name(name) for name in self.batch.schema.names} | {*map(str, self.batch.schema.names)}
+        spans = [one.span() for name in names for one in _word(name).finditer(self.text)]
+        return spans + [(one.start, one.end) for one in self._own_words]
+
+    def _is_beside(self, at: int, feature: Hashable) -> bool:
+        start = max(self.text.rfind(mark, 0, at) for mark in (".", "\n", ";")) + 1
+        sentence = self.text[start:at].lower()
+        return any(name.lower() in sentence for name in (self.formatter.name(feature), str(feature)))
+
+    @cached_property
+    def _vocabulary(self) -> set[str]:
+        return {word.lower() for phrase in self.formatter.wording.phrases.values() for word in re.findall(r"\w+", phrase)}
+
+    @cached_property
+    def _own_words(self) -> list[_Mention]:
+        """Categories of the row and of the counterfactual, where the text names them."""
+        found: dict[tuple[int, int, str], list[tuple[int, bool]]] = {}
+        for word, j, level in self._levels:
+            for is_after, value in enumerate(self._cells[j]):
+                if value == level:
+                    for one in _word(word).finditer(self.text):
+                        found.setdefault((one.start(), one.end(), one[0]), []).append((j, bool(is_after)))
+        return [_Mention(*key, tuple(matches)) for key, matches in found.items()]
+
+    def _swapped(self) -> Iterable[Problem]:
+        """Where the text has the old value for the new one, and the other way round."""
+        phrases = self.formatter.wording.phrases
+        mentions = sorted([*self._numbers, *self._own_words], key=lambda one: one.start)
+        for one, other in pairwise(mentions):
+            between = self.text[one.end : other.start]
+            if len(between) > _NEAR or "\n" in between:
+                continue
+            is_after_first = _word(phrases["check.instead"]).search(between) is not None
+            lead = self.text[max(0, one.start - _NEAR) : one.start]
+            is_before_first = (
+                _word(phrases["check.to"]).search(between) is not None
+                and _word(phrases["check.from"]).search(lead) is not None
+            )
+            if not (is_after_first or is_before_first):
+                continue
+            first, second = (is_after_first, not is_after_first)
+            for j in self._changed:
+                is_right = (j, first) in one.matches and (j, second) in other.matches
+                is_wrong = (j, second) in one.matches and (j, first) in other.matches
+                if is_wrong and not is_right:
+                    before, after = (self.formatter.value(self._name(j), v, self._digits(j, v)) for v in self._cells[j])
+                    message = self._say(
+                        "swapped",
+                        text=self.text[one.start : other.end],
+                        feature=self.formatter.name(self._name(j)),
+                        before=before,
+                        after=after,
+                    )
+                    yield Problem("swapped", message, one.start, other.end)
+
+    def _name(self, j: int) -> Hashable:
+        return self.batch.schema.names[j]
+
+    def _digits(self, j: int, value: CellValue) -> str | None:
+        return f"{value:g}" if self._is_number(j) and value is not None else None
+
+    def _decision(self) -> Iterable[Problem]:
+        """Whether what the text states, put into the row, turns the decision."""
+        batch, maker = self.batch, self.batch.provenance.maker
+        if not self._changed:
+            return
+        values, unsaid = self._stated()
+        if maker is None:
+            yield Problem("no_model", self._say("no_model"))
+            return
+        completed = maker.completed(values) if batch.is_derived.any() else values
+        is_held, _ = maker.holds(batch.rows[[0]], completed, batch.after.decided[[0]])
+        if is_held[0] or not (unsaid or np.any(values != batch.after.values)):
+            return
+        decision = self.formatter.label(batch.classes[maker.outputs(completed)[0][0]])
+        for j in unsaid:
+            value = self._cells[j][1]
+            after = self.formatter.value(self._name(j), value, self._digits(j, value))
+            message = self._say("unsaid", feature=self.formatter.name(self._name(j)), after=after, decision=decision)
+            yield Problem("unsaid", message)
+        if not unsaid:
+            yield Problem("still", self._say("still", decision=decision))
+
+    def _stated(self) -> tuple[Floats, list[int]]:
+        """The row with what the text states of the changes, encoded; and the changed columns that it says nothing of."""
+        batch = self.batch
+        values = batch.before.values[[0]].copy()
+        unsaid = []
+        for j in self._changed:
+            stated = self._value_of(j)
+            if stated is None:
+                unsaid.append(j)
+            else:
+                values[0, j] = stated
+        return values, unsaid
+
+    def _value_of(self, j: int) -> float | None:
+        """The new value of a column as the text states it, encoded; None where it does not."""
+        batch, after = self.batch, self._cells[j][1]
+        encoded = float(batch.after.values[0, j])
+        if j in self._wholes:
+            return encoded if _word(self._wholes[j]).search(self.text) else None
+        if self._is_number(j) and after is not None:
+            stated = [one.number for one in self._numbers if (j, True) in one.matches and one.number is not None]
+            return min(stated, key=lambda number: abs(number - encoded)) if stated else None
+        if isinstance(after, str):
+            names = [word for word, k, level in self._levels if k == j and level == after]
+            return encoded if any(_word(word).search(self.text) for word in names) else None
+        if isinstance(after, date):
+            said = {self.formatter.text(after), after.isoformat()[:10]}
+            return encoded if any(one in self.text for one in said) else None
+        # Yes or no, missing, a duration: the words for it are many, so its name has to do.
+        names = {self.formatter.name(self._name(j)), str(self._name(j))}
+        return encoded if any(_word(name).search(self.text) for name in names) else None
+
+    @cached_property
+    def _wholes(self) -> dict[int, str]:
+        """Of a category with a column for each value, what it becomes, by both columns that change."""
+        (one,) = formatted(self.batch, self.formatter, ask=False)
+        place = {name: j for j, name in enumerate(self.batch.schema.names)}
+        found = {}
+        for first, second in pairwise(one.changes):
+            if first.whole is not None:
+                found |= {place[each.column]: first.whole.after for each in (first, second)}
+        return found
+
+
+def _reads_as(value: float, number: float, places: int) -> bool:
+    """Whether a number with so many decimals is a value, rounded."""
+    if value == number:
+        return True
+    return abs(round(value, places) - number) < 0.5 * 10.0 ** -(places + 6) and number != 0
+
+
+def _word(word: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+

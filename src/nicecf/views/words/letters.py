@@ -1,0 +1,288 @@
+"""Letters: one for each row, by a template; what is in them is said of the row and its counterfactuals, and no more."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nicecf.exceptions import OptionError, did_you_mean, listed
+from nicecf.results.batch import Batch
+from nicecf.support.formats import one_line
+from nicecf.support.types import Ints
+from nicecf.views.words.codes import ReasonCodes
+from nicecf.views.words.formatting import FormattedChange, FormattedExplanation, Formatter, formatted
+from nicecf.views.words.rounding import digits
+from nicecf.views.words.saying import follows, lines, put, say, units
+from nicecf.views.words.templates import Part, Template
+from nicecf.views.words.wording import Wording
+
+# As many as Regulation B has in mind: more do not help the reader.
+_MOST_REASONS = 4
+
+
+def letters(
+    batch: Batch,
+    template: object = "plain",
+    wording: Wording | None = None,
+    *,
+    fields: Mapping[str, str] | None = None,
+    principal_reasons: object = None,
+    codes: object = None,
+) -> list[str]:
+    """A letter for each row of a batch, in the order of the rows; several counterfactuals of a row are in one letter.
+
+    ``principal_reasons``: the reasons of each row, in the same order.
+    """
+    formatter = Formatter.of(batch, wording, is_letter=True)
+    one_of_all = Template.of(template, formatter.wording.language)
+    own = _own_fields(fields)
+    rows = _entries_by_row(batch)
+    reasons = _reasons_by_row(principal_reasons, len(rows))
+    coded = _codes(codes)
+    explanations = formatted(batch, formatter, ask=True)
+    return [
+        _Letter(
+            formatter.wording,
+            tuple(explanations[i] for i in entries.tolist()),
+            own=own,
+            reasons=reasons[at],
+            codes=coded,
+            of_batch=_OfRow(batch, formatter, int(entries[0])),
+        ).by(one_of_all)
+        for at, entries in enumerate(rows)
+    ]
+
+
+def plain_letter(one: FormattedExplanation, wording: Wording) -> str:
+    """The plain letter about one explanation."""
+    return _Letter(wording, (one,)).by(Template.of("plain", wording.language))
+
+
+def _entries_by_row(batch: Batch) -> list[Ints]:
+    order = np.argsort(batch.rows, kind="stable")
+    starts = np.flatnonzero(np.diff(batch.rows[order], prepend=-1))
+    return np.split(order, starts[1:]) if len(order) else []
+
+
+@dataclass(frozen=True, eq=False)
+class _OfRow:
+    """What a letter may say of the row and of who explained it, beside the explanation."""
+
+    batch: Batch
+    formatter: Formatter
+    entry: int
+
+    def data(self) -> str:
+        """The information that was used, a line for each feature."""
+        batch, container = self.batch, self.batch.schema.container
+        table, here = container.by_columns(batch.table), np.array([self.entry])
+        found = []
+        for column, position in zip(batch.schema.columns, batch.schema.positions(batch.table), strict=True):
+            cells = container.column(table, position)
+            value = container.objects(cells, here)[0]
+            is_number = not column.is_categorical and column.temporal is None and not isinstance(value, (bool, np.bool_))
+            text = digits(float(value), container.number_dtype(cells)) if is_number and value is not None else None
+            found.append(
+                self.formatter.wording.say(
+                    "letter.value",
+                    feature=self.formatter.name(column.name),
+                    value=self.formatter.value(column.name, value, text),
+                )
+            )
+        return "\n".join(found)
+
+    def technical(self) -> str:
+        """Who made the explanation, of what and with which versions."""
+        about = self.batch.provenance.about()
+        facts = {
+            "nicecf": about["versions"].get("nicecf"),
+            **{name: value for name, value in about["versions"].items() if name != "nicecf"},
+            "explainer": about["explainer"],
+            **{f"fingerprint: {name}": value for name, value in about["fingerprints"].items()},
+            **{f"option: {name}": value for name, value in about["options"].items() if value not in (None, [], {})},
+        }
+        say_fact = self.formatter.wording.say
+        return "\n".join(
+            say_fact("letter.fact", name=name, value=one_line(value if isinstance(value, str) else json.dumps(value)))
+            for name, value in facts.items()
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Letter:
+    """One letter: the counterfactuals of a row, all of them found, or one entry that says why there is none."""
+
+    wording: Wording
+    ways: tuple[FormattedExplanation, ...]
+    own: Mapping[str, str] | None = None
+    reasons: Sequence[str] | None = None
+    codes: ReasonCodes | None = None
+    of_batch: _OfRow | None = None
+
+    def by(self, template: Template) -> str:
+        """The letter that a template makes; OptionError for a field that there is nothing for."""
+        part, known = self._part, self._fields
+        own = self.own or {}
+        for name in own:
+            if name in known:
+                raise OptionError(f"fields has {name!r}, which nicecf fills in itself; choose another name.")
+        wanted = template.fields(part)
+        for name in wanted:
+            if name not in known and name not in own:
+                every = [*known, *own]
+                raise OptionError(
+                    f"the template {template.name} has the field {{{name}}}, which nothing is known of: pass "
+                    f"fields={{{name!r}: ...}}, or use one of {listed(every)}.{did_you_mean(name, every)}"
+                )
+        values = {name: known[name]() if name in known else own[name] for name in wanted}
+        return template.parts[part].format(**values)
+
+    @property
+    def _first(self) -> FormattedExplanation:
+        return self.ways[0]
+
+    @property
+    def _part(self) -> Part:
+        if not self._first.is_found:
+            return "not_found"
+        if not self._first.changes:
+            return "unchanged"
+        return "changed" if self._first.out_of_reach is None else "nearest"
+
+    @property
+    def _fields(self) -> dict[str, Callable[[], str]]:
+        of_batch = {} if self.of_batch is None else {"data": self.of_batch.data, "technical": self.of_batch.technical}
+        of_changes = {
+            "other": lambda: self._first.other,
+            "ways": self._ways,
+            "coded_changes": self._coded_changes,
+        }
+        return {
+            "title": self._title,
+            "assessment": lambda: self._say("letter.assessment"),
+            "decision": lambda: self._first.decision,
+            "figures": self._figures,
+            "closing": self._closing,
+            "principal_reasons": self._principal_reasons,
+            **(of_changes if self._part in ("changed", "nearest") else {}),
+            **({"nothing_to_change": lambda: self._say("letter.unchanged")} if self._part == "unchanged" else {}),
+            **({"obstacle": self._obstacle} if self._part == "not_found" else {}),
+            **of_batch,
+        }
+
+    def _say(self, phrase: str, **more: object) -> str:
+        return say(self._first, self.wording, phrase, **more)
+
+    def _title(self) -> str:
+        if self._part == "changed" and len(self.ways) > 1:
+            return self._say("letter.title_of_several")
+        endings = {"unchanged": "_unchanged", "not_found": "_of_none"}
+        return self._say(f"letter.title{endings.get(self._part, '')}")
+
+    def _closing(self) -> str:
+        return self._say("letter.closing_of_none" if self._part == "not_found" else "letter.closing")
+
+    def _figures(self) -> str:
+        if self._part in ("unchanged", "not_found"):
+            return self._say("letter.line_now")
+        return "\n".join(say(one, self.wording, "letter.line") for one in self.ways)
+
+    def _ways(self) -> str:
+        return self._in_ways(lambda one: lines("letter.change", one, self.wording))
+
+    def _in_ways(self, changes: Callable[[FormattedExplanation], list[str]]) -> str:
+        """The changes of each counterfactual; of several, one after the other."""
+        if len(self.ways) == 1:
+            one = self._first
+            if one.out_of_reach is not None:
+                head = self._say("letter.nearest", target=one.out_of_reach)
+            else:
+                head = self._of_count("letter.otherwise", one)
+            return "\n".join([head, *changes(one), *follows("derived.letter_changes", one, self.wording)])
+        parts = [self._say("letter.several")]
+        for number, one in enumerate(self.ways):
+            head = self._of_count("letter.or" if number else "letter.either", one)
+            parts.append("\n".join([head, *changes(one), *follows("derived.letter_changes", one, self.wording)]))
+        return "\n\n".join(parts)
+
+    def _of_count(self, phrase: str, one: FormattedExplanation) -> str:
+        if one.n_changes == 1:
+            return say(one, self.wording, f"{phrase}_one")
+        return say(one, self.wording, phrase, count=one.n_changes)
+
+    def _coded_changes(self) -> str:
+        if self.codes is None:
+            raise OptionError("the template has {coded_changes}: pass codes=, your table of codes, to label them by.")
+        if len(self.ways) == 1:
+            return "\n".join(self._coded(self._first))
+        return self._in_ways(self._coded)
+
+    def _coded(self, one: FormattedExplanation) -> list[str]:
+        found = []
+        for some in units(one):
+            for each in some:
+                code, reason = self._code(each)
+                found.append(put("letter.coded_change", each, self.wording, code=code, reason=reason))
+        return found
+
+    def _code(self, each: FormattedChange) -> tuple[str, str]:
+        assert self.codes is not None
+        code = self.codes.of(each.column, each.goes)
+        if code is None:
+            way = {1: "increase", -1: "decrease"}.get(each.goes, "change")
+            raise OptionError(
+                f"codes has none for ({each.column!r}, {way!r}), which a counterfactual changes: no letter was "
+                "written. Add it to the table, or keep the feature from changing: Constraints(immutable=[...])."
+            )
+        return code
+
+    def _principal_reasons(self) -> str:
+        if not self.reasons:
+            raise OptionError(
+                "the template has {principal_reasons}: pass principal_reasons=, which are yours and not the "
+                f"counterfactual's, from one to {_MOST_REASONS} for each row."
+            )
+        say_reason = self.wording.say
+        numbered = enumerate(self.reasons, start=1)
+        return "\n".join(say_reason("letter.reason", number=number, reason=reason) for number, reason in numbered)
+
+    def _obstacle(self) -> str:
+        one, wording = self._first, self.wording
+        return "\n\n".join([say(one, wording, "letter.not_found"), one.obstacle])
+
+
+def _own_fields(fields: object) -> dict[str, str]:
+    if fields is None:
+        return {}
+    if not isinstance(fields, Mapping) or not all(isinstance(one, str) for pair in fields.items() for one in pair):
+        raise OptionError(f"fields must be a dict from names to text, got {fields!r}.")
+    return dict(fields)
+
+
+def _codes(codes: object) -> ReasonCodes | None:
+    if codes is None or isinstance(codes, ReasonCodes):
+        return codes
+    return ReasonCodes(codes)  # type: ignore[arg-type]  # it says what is wrong with anything else
+
+
+def _reasons_by_row(given: object, n_rows: int) -> list[Sequence[str] | None]:
+    if given is None:
+        return [None] * n_rows
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise OptionError(f"principal_reasons must be a list of reasons for each row, got {given!r}.")
+    if n_rows == 1 and all(isinstance(one, str) for one in given):
+        given = [given]
+    if len(given) != n_rows:
+        raise OptionError(f"principal_reasons has {len(given)} entries for {n_rows} rows; pass a list for each row.")
+    for row, reasons in enumerate(given):
+        is_list = isinstance(reasons, Sequence) and not isinstance(reasons, str)
+        if not is_list or not all(isinstance(one, str) and one.strip() for one in reasons):
+            raise OptionError(f"principal_reasons has {reasons!r} for row {row}; pass a list of texts.")
+        if len(reasons) > _MOST_REASONS:
+            raise OptionError(
+                f"principal_reasons has {len(reasons)} for row {row}; name at most {_MOST_REASONS}, the principal ones."
+            )
+    return list(given)

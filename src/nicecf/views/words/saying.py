@@ -1,0 +1,52 @@
+"""What all styles of a text say in the same manner: the decision, and changes that are one."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from nicecf.views.words.formatting import FormattedChange, FormattedExplanation
+from nicecf.views.words.wording import Wording
+
+
+def say(one: FormattedExplanation, wording: Wording, phrase: str, **fields: object) -> str:
+    """A phrase about the model's decision; of a score and its target, or of one quantity and its line, if these tell.
+
+    ``fields``: those beside what is said of the decision itself.
+    """
+    kind = "score" if one.is_score else "line" if one.quantity is not None else None
+    own = f"{kind}.{phrase.replace('.', '_')}"
+    return wording.say(own if own in wording.phrases else phrase, **(one.outcome | fields))
+
+
+def units(one: FormattedExplanation) -> list[list[FormattedChange]]:
+    """The changes; those that are one change stand together, or as one if they are one category in several columns."""
+    starts = [number for number, each in enumerate(one.changes) if not each.is_together]
+    number_of = {id(each): sum(start <= at for start in starts) for at, each in enumerate(one.changes)}
+    found = [list(some) for _, some in groupby(one.changes, key=lambda each: number_of[id(each)])]
+    return [[some[0].whole] if some[0].whole is not None else some for some in found]
+
+
+def put(phrase: str, each: FormattedChange, wording: Wording, **fields: str) -> str:
+    """A phrase about a change."""
+    return wording.say(phrase, feature=each.feature, before=each.before, after=each.after, **fields)
+
+
+def lines(phrase: str, one: FormattedExplanation, wording: Wording) -> list[str]:
+    """A line for each change: as many as are counted."""
+    found = []
+    for first, *others in units(one):
+        line = put(phrase, first, wording)
+        for each in others:
+            line = put("together.change", each, wording, change=line)
+        found.append(line)
+    return found
+
+
+def follows(phrase: str, one: FormattedExplanation, wording: Wording) -> list[str]:
+    """A line about what follows from the changes, if anything does."""
+    return [wording.say(phrase, derived=derived(one, wording))] if one.derived else []
+
+
+def derived(one: FormattedExplanation, wording: Wording) -> str:
+    """What follows from the changes."""
+    return wording.listed([put("derived.change", each, wording) for each in one.derived])
