@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from itertools import pairwise
 from typing import Literal, TypeAlias, get_args
@@ -16,14 +16,24 @@ from scipy import sparse
 
 from nicecf.exceptions import FileError, listed, plain
 from nicecf.results.batch import Batch
-from nicecf.rules.moments import plain_text
+from nicecf.models.criterion import Kind
+from nicecf.rules.moments import moment_of, plain_text
 from nicecf.support.formats import one_line, percent
 from nicecf.support.options import choose
 from nicecf.support.phrases import english, in_english
 from nicecf.support.types import CellValue, Json, Label
 from nicecf.views import words
 from nicecf.views.documents.columns import short
-from nicecf.views.words.formatting import FormattedChange, FormattedExplanation, Formatter, by_importance, formatted
+from nicecf.views.words.formatting import (
+    FormattedChange,
+    FormattedExplanation,
+    Formatter,
+    by_importance,
+    formatted,
+    obstacle,
+    readable_names,
+)
+from nicecf.views.words.line import Line, lines_of
 from nicecf.views.words.wording import Wording
 
 COLUMNS = (
@@ -41,6 +51,9 @@ COLUMNS = (
     "note",
     "said",
 )
+# Those that a file of an earlier version does not have: why there is no counterfactual, in one word; and what decides,
+# where a decision and its probability do not say it all.
+_LATER = ("reason_kind", "line")
 # What these are called where the target is scores.
 _OF_SCORES = {"probability": "score", "probability_after": "score_after"}
 # Put before the name of a feature that is one of these.
@@ -64,8 +77,9 @@ def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | N
     features follow; a name that is taken gets the prefix ``cf_``.
     """
     choose("style", style, get_args(words.Style))
-    plainly = formatted(batch, Formatter(Wording()), ask=True)
-    changes, formatted_changes = _changes(batch, plainly)
+    formatter = Formatter.of(batch, None)
+    plainly = formatted(batch, formatter, ask=True)
+    changes, formatted_changes = _changes(batch, plainly, formatter)
     # The model is asked how far numbers can be rounded: not twice, if that can be helped.
     is_plain = wording is None and style != "letter"
     texts = [words.in_style(one, style, Wording()) for one in plainly] if is_plain else words.texts(batch, style, wording)
@@ -84,6 +98,8 @@ def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | N
             "reason": [None if reason is None else english(reason) for reason in batch.reasons],
             "note": [in_english(notes) or None for notes in batch.notes],
             "said": formatted_changes,
+            "reason_kind": [None if reason is None else reason.kind for reason in batch.reasons],
+            "line": _lines(batch),
         }
     )
     features = batch.to_frame()
@@ -115,7 +131,7 @@ def _is_whole(cells: pd.Series[float]) -> bool:
 
 
 def _free_names(names: Sequence[Hashable]) -> list[str]:
-    taken = {*COLUMNS, *_OF_SCORES.values()}
+    taken = {*COLUMNS, *_LATER, *_OF_SCORES.values()}
     free = []
     for name in map(str, names):
         while name in taken:
@@ -125,7 +141,17 @@ def _free_names(names: Sequence[Hashable]) -> list[str]:
     return free
 
 
-def _changes(batch: Batch, plainly: Sequence[FormattedExplanation]) -> tuple[list[str], list[str]]:
+def _lines(batch: Batch) -> list[str | None]:
+    """What decides, as JSON, for each counterfactual; None where a decision and its probability say it all."""
+    lines = lines_of(batch)
+    if lines is None:
+        return [None] * len(batch)
+    return [json.dumps(asdict(one) | {"label": _json(one.label)}, ensure_ascii=False) for one in lines.all()]
+
+
+def _changes(
+    batch: Batch, plainly: Sequence[FormattedExplanation], formatter: Formatter
+) -> tuple[list[str], list[str]]:
     """The changes of each counterfactual, and how they are said, as JSON; what matters most first."""
     long = batch.changes.iloc[by_importance(batch)]
     starts = batch.steps.starts
@@ -145,12 +171,17 @@ def _changes(batch: Batch, plainly: Sequence[FormattedExplanation]) -> tuple[lis
     each_formatted = [one for each in plainly for one in (*each.changes, *each.derived)]
     formatted_changes = [
         {
-            "before": None if one["before"] is None else text.before,
-            "after": None if one["after"] is None else text.after,
-            "direction": text.direction,
+            "before": None if one["before"] is None else text.before if number is None else number.before,
+            "after": None if one["after"] is None else text.after if number is None else number.after,
+            "direction": text.goes,
+            **({} if number is None else {"number": "year" if text.column in formatter.years else "number"}),
+            **({"moment": True} if _is_moment(value) else {}),
             **({"together": True} if text.is_together else {}),
+            **({} if text.whole is None else {"whole": [text.whole.feature, text.whole.before, text.whole.after]}),
         }
-        for one, text in zip(changes, each_formatted, strict=True)
+        for one, text, number, value in zip(
+            changes, each_formatted, (each.number for each in each_formatted), long["after"], strict=True
+        )
     ]
     spans = list(pairwise(starts))
     return _dumped(changes, spans), _dumped(formatted_changes, spans)
@@ -158,6 +189,10 @@ def _changes(batch: Batch, plainly: Sequence[FormattedExplanation]) -> tuple[lis
 
 def _dumped(items: list[dict[str, Json]], spans: list[tuple[int, int]]) -> list[str]:
     return [json.dumps(items[start:end], ensure_ascii=False) for start, end in spans]
+
+
+def _is_moment(value: CellValue) -> bool:
+    return isinstance(plain(value), (date, timedelta))
 
 
 def _json(value: CellValue) -> Json:
@@ -171,7 +206,9 @@ def _json(value: CellValue) -> Json:
 class SavedChange:
     """A change as a table holds it: values as they are said, rounded where the decision allows it; None: missing.
 
-    ``is_together``: it is one change with the one before it; ``derived``: it follows from the others.
+    ``kind``: what these texts are; those of an earlier version are said as they are. ``is_together``: it is one change
+    with the one before it; ``whole``: that change in three words, if it is a category in several columns. ``derived``:
+    it follows from the others.
     """
 
     feature: str
@@ -180,8 +217,39 @@ class SavedChange:
     step: int
     probability: float
     direction: int
+    kind: Literal["text", "number", "year", "moment"] = "text"
     is_together: bool = False
+    whole: tuple[str, str, str] | None = None
     derived: bool = False
+
+    def formatted(self, formatter: Formatter) -> FormattedChange:
+        """The change in a wording, with the digits of the table."""
+        own = Formatter(formatter.wording, formatter.is_letter, readable_names([self.feature]), self._years)
+        before, after = (self._value(value, own) for value in (self.before, self.after))
+        whole = None if self.whole is None else FormattedChange(*self.whole)
+        return FormattedChange(
+            own.name(self.feature),
+            before,
+            after,
+            column=self.feature,
+            goes=self.direction,
+            step=self.step,
+            is_together=self.is_together,
+            whole=whole,
+        )
+
+    @property
+    def _years(self) -> frozenset[Hashable]:
+        return frozenset([self.feature] if self.kind == "year" else [])
+
+    def _value(self, text: str | None, formatter: Formatter) -> str:
+        if text is None:
+            return formatter.value(self.feature, None)
+        if self.kind in ("number", "year"):
+            return formatter.measured(self.feature, text)
+        moment = moment_of(text) if self.kind == "moment" else None
+        said = text if moment is None else formatter.text(moment.value)
+        return formatter.wording.measured(self.feature, said)
 
 
 @dataclass(frozen=True)
@@ -203,6 +271,8 @@ class Outcome:
     reason: str | None
     note: str | None
     is_score: bool = False
+    reason_kind: str | None = None
+    line: Line | None = None
 
     def chance(self, probability: float) -> str:
         """A probability for people, or a score."""
@@ -223,30 +293,46 @@ class Outcome:
         """The same for the counterfactual."""
         return Formatter(Wording()).label(self.predicted_after)
 
-    def restyled(self, style: str, wording: Wording | None = None) -> str:
-        """The explanation in another style, with the digits of the table: there is no model to ask."""
-        choose("style", style, get_args(SavedStyle))
-        wording = Wording() if wording is None else wording
-        formatter = Formatter(wording, is_letter=style == "letter")
+    def decided(self, *, is_after: bool, wording: Wording | None = None) -> str:
+        """A decision with its chance: that of the row, or that of the counterfactual."""
+        one = self.parts(Formatter(Wording() if wording is None else wording))
+        label, chance = (one.other, one.other_chance) if is_after else (one.decision, one.chance)
+        fields = {"decision": label, "quantity_of": one.quantity_of, "chance": chance}
+        return (wording or Wording()).say("table.decision" if self.line is None else "line.short", **fields)
+
+    def parts(self, formatter: Formatter) -> FormattedExplanation:
+        """The explanation in parts, with the digits of the table: there is no model to ask."""
+        wording = formatter.wording
         chances = np.array([self.probability_before, self.probability if self.found else 0.0])
         now, then = map(self.chance, chances) if self.is_score else formatter.chances(chances)
-        parts = FormattedExplanation(
+        told: dict[str, str] = {}
+        if self.line is not None:
+            now, then = (formatter.percentage(text) for text in (self.line.before, self.line.after))
+            told = formatter.told(self.line)
+        changes = [one.formatted(formatter) for one in self.changes]
+        return FormattedExplanation(
             is_found=self.found,
             decision=formatter.label(self.predicted),
             chance=now,
             other=formatter.label(self.predicted_after),
             other_chance=then,
             other_chance_before="",
-            changes=tuple(_formatted_change(one, formatter) for one in self.changes if not one.derived),
+            changes=tuple(one for one, of in zip(changes, self.changes, strict=True) if not of.derived),
             distance="",
             donor=None,
             reason=_renamed(self.reason or "", wording),
-            relaxation=None,
+            obstacle="" if self.reason_kind is None else obstacle(self.reason_kind, None, formatter),
             note=self.note,
-            derived=tuple(_formatted_change(one, formatter) for one in self.changes if one.derived),
+            derived=tuple(one for one, of in zip(changes, self.changes, strict=True) if of.derived),
             is_score=self.is_score,
+            **told,
         )
-        return words.in_style(parts, style, wording)
+
+    def restyled(self, style: str, wording: Wording | None = None) -> str:
+        """The explanation in another style, with the digits of the table: there is no model to ask."""
+        choose("style", style, get_args(SavedStyle))
+        wording = Wording() if wording is None else wording
+        return words.in_style(self.parts(Formatter(wording, is_letter=style == "letter")), style, wording)
 
 
 def _renamed(reason: str, wording: Wording) -> str:
@@ -254,24 +340,6 @@ def _renamed(reason: str, wording: Wording) -> str:
     for one, name in {**wording.names, **wording.classes}.items():
         reason = reason.replace(repr(one), name) if isinstance(one, str) else reason
     return one_line(reason)
-
-
-def _formatted_change(one: SavedChange, formatter: Formatter) -> FormattedChange:
-    missing = formatter.wording.phrases["letter.missing" if formatter.is_letter else "value.missing"]
-    before, after = (
-        missing if value is None else formatter.wording.measured(one.feature, value)
-        for value in (one.before, one.after)
-    )
-    return FormattedChange(
-        formatter.name(one.feature),
-        before,
-        after,
-        one.direction,
-        one.step,
-        chance="",
-        share="",
-        is_together=one.is_together,
-    )
 
 
 def has_the_columns(frame: pd.DataFrame) -> bool:
@@ -294,7 +362,8 @@ def read_outcomes(frame: pd.DataFrame, name: str) -> list[Outcome]:
             f"{name} does not hold explanations: it has no column {listed(missing, limit=3)}. Give what nicecf explain "
             "wrote (--out)."
         )
-    lines = named[list(COLUMNS)].astype(object).to_dict("records")
+    named = named.reindex(columns=[*COLUMNS, *_LATER])
+    lines = named.astype(object).to_dict("records")
     outcomes = []
     for number, line in enumerate(lines, 1):
         try:
@@ -349,7 +418,9 @@ def _outcome(line: Mapping[str, CellValue], *, is_score: bool) -> Outcome:
                 int(one["step"]),
                 read(one["score" if is_score else "probability"]),
                 _sign(texts["direction"]),
+                _kind_of(texts),
                 texts.get("together") is True,
+                _whole(texts.get("whole")),
                 one.get("derived") is True,
             )
             for one, texts in changes
@@ -358,7 +429,32 @@ def _outcome(line: Mapping[str, CellValue], *, is_score: bool) -> Outcome:
         reason=values["reason"],
         note=values["note"],
         is_score=is_score,
+        reason_kind=values["reason_kind"],
+        line=None if values["line"] is None else _line(json.loads(values["line"])),
     )
+
+
+def _kind_of(texts: Mapping[str, Json]) -> Literal["text", "number", "year", "moment"]:
+    if texts.get("moment") is True:
+        return "moment"
+    number = texts.get("number")
+    if number not in (None, "number", "year"):
+        raise ValueError(f"a number is {number!r}")
+    return "text" if number is None else "year" if number == "year" else "number"
+
+
+def _whole(value: Json) -> tuple[str, str, str] | None:
+    if value is None:
+        return None
+    feature, before, after = map(str, value)
+    return feature, before, after
+
+
+def _line(read: Mapping[str, Json]) -> Line:
+    cutoff, least = (None if read[name] is None else _share(read[name]) for name in ("cutoff", "least"))
+    kind = choose("kind", read["kind"], get_args(Kind))
+    before, after = (str(read[name]) for name in ("before", "after"))
+    return Line(_label(read["label"]), before, after, kind, cutoff, least, int(read["n_more"]))
 
 
 def _share(value: Json) -> float:

@@ -21,7 +21,7 @@ from nicecf.rules.relaxations import Relaxation
 from nicecf.support.formats import localised, one_line, readable, said_moment, whole_percent
 from nicecf.support.phrases import Statement, Voice, percent_of, percent_text
 from nicecf.support.types import Bools, CellValue, Floats, Ints, Label, is_number
-from nicecf.views.words.line import lines_of
+from nicecf.views.words.line import Line, lines_of
 from nicecf.views.words.rounding import FormattedNumber, digits, formatted_numbers
 from nicecf.views.words.wording import Wording
 
@@ -120,14 +120,7 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
     if lines is not None:
         every = lines.all()
         now, then = ([formatter.percentage(getattr(one, when)) for one in every] for when in ("before", "after"))
-        told = [
-            {
-                "quantity": formatter.quantity(one.label),
-                "quantity_of": formatter.label(one.label),
-                "line": formatter.clauses(*one.clauses),
-            }
-            for one in every
-        ]
+        told = [formatter.told(one) for one in every]
     return [
         FormattedExplanation(
             is_found=bool(batch.found[i]),
@@ -314,6 +307,14 @@ class Formatter:
         """What the probability of a class is called."""
         called = self.wording.probability(label)
         return self.wording.say("line.quantity", label=self.label(label)) if called is None else called
+
+    def told(self, line: Line) -> dict[str, str]:
+        """What is said of a quantity and its line, as parts of an explanation."""
+        return {
+            "quantity": self.quantity(line.label),
+            "quantity_of": self.label(line.label),
+            "line": self.clauses(*line.clauses),
+        }
 
     def number(self, text: str, feature: Hashable = None) -> str:
         """A number as Python writes it, in the manner of the language; of a feature, if that is known."""

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from nicecf.models.criterion import percentages
+from nicecf.models.criterion import Kind, percentages
 from nicecf.results.batch import Batch, picked
 from nicecf.support.phrases import Probability, Statement, plain_classes
 from nicecf.support.types import Floats, Ints, Label
@@ -17,13 +17,32 @@ from nicecf.support.types import Floats, Ints, Label
 class Line:
     """For one explanation the class whose probability is told, that before and after, in percent, and what decides.
 
-    ``clauses``: what decides, what was asked for, who else must agree.
+    ``cutoff``: the one that is crossed, if any. ``least`` and ``n_more`` as in `Criterion`.
     """
 
     label: Label
     before: str
     after: str
-    clauses: tuple[Statement, ...]
+    kind: Kind
+    cutoff: float | None
+    least: float | None
+    n_more: int
+
+    @property
+    def clauses(self) -> tuple[Statement, ...]:
+        """What decides, what was asked for, who else must agree."""
+        if self.cutoff is None:
+            clauses = [Statement(f"line.{self.kind}")]
+        else:
+            label = plain_classes([self.label])
+            clauses = [Statement("line.cutoff", {"label": label, "limit": Probability(self.cutoff, is_exact=True)})]
+        if self.least is not None:
+            clauses.append(Statement("line.least", {"limit": Probability(self.least, is_exact=True)}))
+        if self.n_more == 1:
+            clauses.append(Statement("line.more_one"))
+        elif self.n_more:
+            clauses.append(Statement("line.more", {"count": self.n_more}))
+        return tuple(clauses)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +71,15 @@ class Lines:
         of, limits = self.quantities
         before = picked(self.batch.before.probabilities, of).tolist()
         after = picked(self.batch.after.probabilities, of).tolist()
+        criterion = self.batch.criterion
         return [
             Line(
                 self.batch.classes[of[i]],
                 *percentages(before[i], after[i], self._limits(limits[i])),
-                self._clauses(i),
+                criterion.kind,
+                None if np.isnan(limits[i]) else float(limits[i]),
+                criterion.least,
+                criterion.n_more,
             )
             for i in range(len(self.batch))
         ]
@@ -64,20 +87,6 @@ class Lines:
     def _limits(self, cutoff: float) -> tuple[float, ...]:
         least = self.batch.criterion.least
         return (*(() if np.isnan(cutoff) else (cutoff,)), *(() if least is None else (least,)))
-
-    def _clauses(self, i: int) -> tuple[Statement, ...]:
-        criterion, (of, limits) = self.batch.criterion, self.quantities
-        if not np.isnan(limits[i]):
-            label = plain_classes([self.batch.classes[of[i]]])
-            clauses = [Statement("line.cutoff", {"label": label, "limit": Probability(float(limits[i]), is_exact=True)})]
-        else:
-            clauses = [Statement(f"line.{criterion.kind}")]
-        if criterion.least is not None:
-            clauses.append(Statement("line.least", {"limit": Probability(criterion.least, is_exact=True)}))
-        if criterion.n_more:
-            fields = {} if criterion.n_more == 1 else {"count": criterion.n_more}
-            clauses.append(Statement("line.more_one" if criterion.n_more == 1 else "line.more", fields))
-        return tuple(clauses)
 
 
 def lines_of(batch: Batch) -> Lines | None:
