@@ -208,9 +208,7 @@ class Counterfactuals:
         """
         from nicecf.views.words.letters import letters
 
-        return letters(
-            self.batch, template, wording, fields=fields, principal_reasons=principal_reasons, codes=codes
-        )
+        return letters(self.batch, template, wording, fields=fields, principal_reasons=principal_reasons, codes=codes)
 
     def metrics(
         self,

@@ -15,8 +15,8 @@ import pandas as pd
 from scipy import sparse
 
 from nicecf.exceptions import FileError, listed, plain
-from nicecf.results.batch import Batch
 from nicecf.models.criterion import Kind
+from nicecf.results.batch import Batch
 from nicecf.rules.moments import moment_of, plain_text
 from nicecf.support.formats import one_line, percent
 from nicecf.support.options import choose
@@ -82,7 +82,9 @@ def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | N
     changes, formatted_changes = _changes(batch, plainly, formatter)
     # The model is asked how far numbers can be rounded: not twice, if that can be helped.
     is_plain = wording is None and style != "letter"
-    texts = [words.in_style(one, style, Wording()) for one in plainly] if is_plain else words.texts(batch, style, wording)
+    texts = (
+        [words.in_style(one, style, Wording()) for one in plainly] if is_plain else words.texts(batch, style, wording)
+    )
     frame = pd.DataFrame(
         {
             "row": batch.labels,
@@ -248,7 +250,7 @@ class SavedChange:
         if self.kind in ("number", "year"):
             return formatter.measured(self.feature, text)
         moment = moment_of(text) if self.kind == "moment" else None
-        said = text if moment is None else formatter.text(moment.value)
+        said = text if moment is None else formatter.text(moment)
         return formatter.wording.measured(self.feature, said)
 
 
@@ -452,7 +454,9 @@ def _whole(value: Json) -> tuple[str, str, str] | None:
 
 def _line(read: Mapping[str, Json]) -> Line:
     cutoff, least = (None if read[name] is None else _share(read[name]) for name in ("cutoff", "least"))
-    kind = choose("kind", read["kind"], get_args(Kind))
+    kind: Kind = read["kind"]
+    if kind not in get_args(Kind):
+        raise ValueError(f"what decides is {kind!r}")
     before, after = (str(read[name]) for name in ("before", "after"))
     return Line(_label(read["label"]), before, after, kind, cutoff, least, int(read["n_more"]))
 

@@ -48,7 +48,7 @@ def every_row(batch: Batch, formatter: HtmlFormatter) -> str:
     parts = zip(
         _labels(found),
         explanations,
-        (words.put(one, "sentence", formatter.wording) for one in explanations),
+        (words.in_style(one, "sentence", formatter.wording) for one in explanations),
         _others(found, formatter),
         strict=True,
     )

@@ -46,9 +46,7 @@ def _sentence(one: FormattedExplanation, wording: Wording) -> str:
 
 def _bullets(one: FormattedExplanation, wording: Wording) -> str:
     if not one.is_found:
-        return "\n".join(
-            [say(one, wording, "bullets.not_found"), wording.say("bullets.reason", reason=one.reason)]
-        )
+        return "\n".join([say(one, wording, "bullets.not_found"), wording.say("bullets.reason", reason=one.reason)])
     if not one.changes:
         return say(one, wording, "bullets.unchanged")
     if one.out_of_reach is not None:

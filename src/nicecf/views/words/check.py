@@ -254,7 +254,8 @@ class _Checker:
 
     @cached_property
     def _vocabulary(self) -> set[str]:
-        return {word.lower() for phrase in self.formatter.wording.phrases.values() for word in re.findall(r"\w+", phrase)}
+        phrases = " ".join(self.formatter.wording.phrases.values())
+        return {word.lower() for word in re.findall(r"\w+", phrases)}
 
     @cached_property
     def _own_words(self) -> list[_Mention]:
@@ -327,7 +328,7 @@ class _Checker:
             yield Problem("still", self._say("still", decision=decision))
 
     def _stated(self) -> tuple[Floats, list[int]]:
-        """The row with what the text states of the changes, encoded; and the changed columns that it says nothing of."""
+        """The row with what the text states of the changes, encoded; and the changed columns that it does not name."""
         batch = self.batch
         values = batch.before.values[[0]].copy()
         unsaid = []
@@ -355,15 +356,15 @@ class _Checker:
             said = {self.formatter.text(after), after.isoformat()[:10]}
             return encoded if any(one in self.text for one in said) else None
         # Yes or no, missing, a duration: the words for it are many, so its name has to do.
-        names = {self.formatter.name(self._name(j)), str(self._name(j))}
-        return encoded if any(_word(name).search(self.text) for name in names) else None
+        called = {self.formatter.name(self._name(j)), str(self._name(j))}
+        return encoded if any(_word(name).search(self.text) for name in called) else None
 
     @cached_property
     def _wholes(self) -> dict[int, str]:
         """Of a category with a column for each value, what it becomes, by both columns that change."""
         (one,) = formatted(self.batch, self.formatter, ask=False)
         place = {name: j for j, name in enumerate(self.batch.schema.names)}
-        found = {}
+        found: dict[int, str] = {}
         for first, second in pairwise(one.changes):
             if first.whole is not None:
                 found |= {place[each.column]: first.whole.after for each in (first, second)}
@@ -379,4 +380,3 @@ def _reads_as(value: float, number: float, places: int) -> bool:
 
 def _word(word: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
-

@@ -25,7 +25,6 @@ from nicecf.views.words.line import Line, lines_of
 from nicecf.views.words.rounding import FormattedNumber, digits, formatted_numbers
 from nicecf.views.words.wording import Wording
 
-
 # What stands between the name of a category and one of its values, where each has a column of its own.
 _BETWEEN = "_=.:-/| "
 # Whole numbers between these may be years.
@@ -254,7 +253,7 @@ def _stem(names: list[str]) -> str:
     >>> _stem(["home_own", "home_other"]), _stem(["job=clerk", "job=chef"]), _stem(["red", "rest"])
     ('home_', 'job=', '')
     """
-    common = os.path.commonprefix(names)
+    common = os.path.commonprefix(names)  # noqa: RUF071  # names, not paths
     stem = common[: max(common.rfind(mark) for mark in _BETWEEN) + 1]
     return stem if stem.rstrip(_BETWEEN) and all(len(name) > len(stem) for name in names) else ""
 
@@ -363,7 +362,8 @@ class Formatter:
         if isinstance(value, (date, timedelta)):
             return said_moment(value, self.wording.phrases)
         if is_number(value):  # a code, whose thousands are not apart
-            return localised(digits(value) if isinstance(value, float) else str(value), self.wording.phrases, is_grouped=False)
+            number = digits(value) if isinstance(value, float) else str(value)
+            return localised(number, self.wording.phrases, is_grouped=False)
         text = one_line(str(value))
         is_unclear = not text or text in self._words or any(mark in text for mark in self._marks)
         return self.wording.say("value.quoted", text=text) if is_unclear else text

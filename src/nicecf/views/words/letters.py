@@ -83,7 +83,7 @@ class _OfRow:
         for column, position in zip(batch.schema.columns, batch.schema.positions(batch.table), strict=True):
             cells = container.column(table, position)
             value = container.objects(cells, here)[0]
-            is_number = not column.is_categorical and column.temporal is None and not isinstance(value, (bool, np.bool_))
+            is_number = not (column.is_categorical or column.temporal or isinstance(value, (bool, np.bool_)))
             text = digits(float(value), container.number_dtype(cells)) if is_number and value is not None else None
             found.append(
                 self.formatter.wording.say(

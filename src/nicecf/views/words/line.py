@@ -61,9 +61,7 @@ class Lines:
         """How the quantity of some entries would be shown if the model said something else of the counterfactuals."""
         of, limits = self.quantities
         before = picked(self.batch.before.probabilities[entries], of[entries])
-        pairs = zip(
-            before.tolist(), picked(probabilities, of[entries]).tolist(), limits[entries].tolist(), strict=True
-        )
+        pairs = zip(before.tolist(), picked(probabilities, of[entries]).tolist(), limits[entries].tolist(), strict=True)
         return [percentages(one, other, self._limits(limit))[1] for one, other, limit in pairs]
 
     def all(self) -> list[Line]:

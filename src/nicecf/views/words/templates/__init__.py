@@ -77,7 +77,10 @@ class Template:
         try:
             parsed = list(Formatter().parse(self.parts[part]))
         except ValueError as error:
-            raise OptionError(f"the template {self.name} has braces in [{part}] that are not a field: {error}.") from error
+            raise OptionError(
+                f"the template {self.name} has braces in [{part}] that are not a field ({error}); a brace itself is "
+                "written twice."
+            ) from error
         for _, name, spec, conversion in parsed:
             if name is not None and (spec or conversion or not name.isidentifier()):
                 raise OptionError(
