@@ -250,8 +250,8 @@ class SavedChange:
         if self.kind in ("number", "year"):
             return formatter.measured(self.feature, text)
         moment = moment_of(text) if self.kind == "moment" else None
-        said = text if moment is None else formatter.text(moment)
-        return formatter.wording.measured(self.feature, said)
+        said = formatter.wording.value(self.feature, text) if moment is None else formatter.text(moment)
+        return formatter.wording.measured(self.feature, text if said is None else said)
 
 
 @dataclass(frozen=True)

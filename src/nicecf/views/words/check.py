@@ -140,7 +140,8 @@ class _Checker:
             told = [plain(level) for level in column.told_levels] if column.is_categorical else []
             for level in dict.fromkeys([*own, *told]):
                 if isinstance(level, str) and level.strip():
-                    found.append((" ".join(level.split()), j, level))
+                    called = self.formatter.wording.value(self._name(j), level)
+                    found.append((called or " ".join(level.split()), j, level))
         return found
 
     @cached_property

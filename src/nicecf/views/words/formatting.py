@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from nicecf.exceptions import OptionError
+from nicecf.exceptions import OptionError, plain
 from nicecf.models.scores import ScoreTarget
 from nicecf.results.batch import Batch, picked
 from nicecf.rules.relaxations import Relaxation
@@ -353,7 +353,8 @@ class Formatter:
             return self.measured(feature, number)
         if value is None:
             return self.wording.phrases["letter.missing" if self.is_letter else "value.missing"]
-        return self.wording.measured(feature, self.text(value))
+        called = self.wording.value(feature, plain(value))
+        return self.wording.measured(feature, self.text(value) if called is None else called)
 
     def text(self, value: CellValue) -> str:
         """A category, a date or a label, in one line."""

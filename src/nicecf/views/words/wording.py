@@ -30,6 +30,8 @@ class Wording:
         ``"€{}"`` or ``"{} months"``.
     classes
         ``{label: what people call it}``.
+    values
+        ``{feature: {category: what people call it}}``, in a letter in another language, say.
     probabilities
         ``{label: what people call the probability of this class}``, such as ``"the estimated risk"``.
 
@@ -48,6 +50,7 @@ class Wording:
     names: Mapping[Hashable, str] = field(default_factory=dict)
     units: Mapping[Hashable, str] = field(default_factory=dict)
     classes: Mapping[Hashable, str] = field(default_factory=dict)
+    values: Mapping[Hashable, Mapping[Hashable, str]] = field(default_factory=dict)
     probabilities: Mapping[Hashable, str] = field(default_factory=dict)
     phrases: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
@@ -55,6 +58,7 @@ class Wording:
         """Check all that can be checked without a table, and keep copies."""
         for option in ("names", "units", "classes", "probabilities"):
             object.__setattr__(self, option, _texts(option, getattr(self, option)))
+        object.__setattr__(self, "values", _texts_by_feature(self.values))
         for feature, unit in self.units.items():
             _check_unit(feature, unit)
         object.__setattr__(self, "phrases", phrases_of(self.language))
@@ -73,6 +77,9 @@ class Wording:
             [units]
             loan_amount = "EUR"
             term_months = "{} months"
+
+            [values.home]
+            own = "owned"
 
             [classes]
             1 = "approved"
@@ -97,9 +104,11 @@ class Wording:
 
     def check(self, features: Iterable[Hashable], classes: Iterable[Hashable]) -> None:
         """Raises OptionError if it names features or classes that a table and its model do not have."""
+        features = list(features)
         for option, what, there in (
-            ("names", "feature", list(features)),
-            ("units", "feature", list(features)),
+            ("names", "feature", features),
+            ("units", "feature", features),
+            ("values", "feature", features),
             ("classes", "class", [plain(label) for label in classes]),
             ("probabilities", "class", [plain(label) for label in classes]),
         ):
@@ -126,6 +135,12 @@ class Wording:
     def label(self, label: Hashable) -> str | None:
         """What a class is called, in one line; None if nothing is said of it."""
         called = _looked_up(self.classes, label)
+        return None if called is None else one_line(called)
+
+    def value(self, feature: Hashable, value: Hashable) -> str | None:
+        """What a category of a feature is called, in one line; None if nothing is said of it."""
+        of_feature = next((self.values[one] for one in (feature, *_spellings(feature)) if one in self.values), {})
+        called = _looked_up(of_feature, value)
         return None if called is None else one_line(called)
 
     def probability(self, label: Hashable) -> str | None:
@@ -166,11 +181,18 @@ def _spellings(key: Hashable) -> list[str]:
 def _texts(option: str, given: object) -> dict[Label, str]:
     if not isinstance(given, Mapping):
         what = "classes" if option in ("classes", "probabilities") else "features"
+        what = "categories" if option.startswith("values") else what
         raise OptionError(f"{option} must be a dict from {what} to text, got {type(given).__name__}.")
     for one, text in given.items():
         if not isinstance(text, str) or not text.strip():
             raise OptionError(f"{option} has {text!r} for {one!r}; pass text that is not empty.")
     return {plain(one): text for one, text in given.items()}
+
+
+def _texts_by_feature(given: object) -> dict[Label, dict[Label, str]]:
+    if not isinstance(given, Mapping):
+        raise OptionError(f"values must be a dict from features to dicts of text, got {type(given).__name__}.")
+    return {plain(feature): _texts(f"values of {feature!r}", texts) for feature, texts in given.items()}
 
 
 def _check_unit(feature: Hashable, unit: str) -> None:
