@@ -18,9 +18,7 @@ from nicecf.support.types import CellValue, Floats, is_number
 from nicecf.views.words.formatting import Formatter, formatted
 from nicecf.views.words.wording import Wording
 
-Kind: TypeAlias = Literal[
-    "number", "category", "class", "swapped", "unsaid", "still", "no_changes", "not_found", "no_model"
-]
+Kind: TypeAlias = Literal["number", "category", "class", "swapped", "unsaid", "still", "not_found", "no_model"]
 
 # How far apart two values may stand that are compared ("from ... to ...").
 _NEAR = 40
