@@ -8,14 +8,14 @@ from hashlib import sha256
 from nicecf.views.documents.html import text
 
 
-def page(title: str, body: str, *, style: str = "", script: str = "") -> str:
+def page(title: str, body: str, *, style: str = "", script: str = "", language: str = "en") -> str:
     """A page of a body that is HTML already. The browser is told to load nothing, and to run this script alone."""
     style = _STYLE + style
     allowed = f"default-src 'none'; style-src {_digest(style)}; base-uri 'none'; form-action 'none'"
     if script:
         allowed += f"; script-src {_digest(script)}"
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{text(language)}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n'
