@@ -160,13 +160,16 @@ def obstacle(kind: str, relaxation: Relaxation | None, formatter: Formatter) -> 
     if relaxation is None:
         phrase = next((phrase for phrase, kinds in _OBSTACLES.items() if kind in kinds), "letter.none_by_method")
         return say(phrase)
-    own = f"letter.rule_{relaxation.blocks.kind}"
-    if own in formatter.wording.phrases:
-        return say("letter.blocked_for_now", rule=say(own))
-    rule, action = formatter.statement(relaxation.blocks), formatter.statement(relaxation.instead)
-    return say("letter.blocked", rule=rule, action=action)
+    blocks = relaxation.blocks
+    own = f"letter.rule_{blocks.kind}"
+    rule = formatter.statement(Statement(own, blocks.fields) if own in formatter.wording.phrases else blocks)
+    if blocks.kind in _NOT_THE_READERS:
+        return say("letter.blocked_for_now", rule=rule)
+    return say("letter.blocked", rule=rule, action=formatter.statement(relaxation.instead))
 
 
+# Rules about models and training data: to relax one is nothing that a letter can speak of.
+_NOT_THE_READERS = ("robust_to", "min_count", "min_probability")
 # Kinds of reasons, by what a letter says of them.
 _OBSTACLES = {
     "letter.none_like_this": ("no_donor", "no_score", "not_justified"),

@@ -183,6 +183,8 @@ class _Letter:
         return self._say(f"letter.title{endings.get(self._part, '')}")
 
     def _closing(self) -> str:
+        if self._part == "changed" and len(self.ways) > 1:
+            return self._say("letter.closing_of_several")
         return self._say("letter.closing_of_none" if self._part == "not_found" else "letter.closing")
 
     def _figures(self) -> str:
