@@ -25,6 +25,7 @@ _FOLDER = Path(__file__).parent
 REFERENCE = "en"
 # Sections that grow with nicecf: a phrase of theirs that an older file of a user does not have is in English then.
 _LATER = ("statement", "reason", "note", "rule", "relaxation", "together", "derived", "score", "date", "duration")
+_LATER_VIEWS = ("report", "plot", "notebook", "summary", "listing", "number.thousands")
 _MOST_LISTED = 8
 
 
@@ -151,9 +152,7 @@ class Voice:
         return self._number(shown(value)) if isinstance(value, float) else shown(value)
 
     def _number(self, text: str) -> str:
-        point = self.phrases["number.decimal_point"]
-        # A comma between thousands would be taken for the decimal point.
-        return text.replace(",", "\N{NO-BREAK SPACE}" if point == "," else ",").replace(".", point)
+        return number_in(text, self.phrases)
 
     def _and(self, parts: list[str]) -> str:
         if len(parts) < 2:
@@ -166,6 +165,18 @@ class Voice:
             return self.phrases[between].join(parts)
         named = self.phrases[between].join(parts[:_MOST_LISTED])
         return self.phrases["statement.more"].format(named=named, count=more)
+
+
+def number_in(text: str, phrases: Mapping[str, str]) -> str:
+    """A number that Python wrote, with a comma between thousands if any, in the manner of a language.
+
+    >>> number_in("-1,234.5", {"number.decimal_point": ",", "number.thousands": "."})
+    '-1.234,5'
+    """
+    point, between = phrases["number.decimal_point"], phrases["number.thousands"]
+    # What stands between thousands must not be taken for the decimal point.
+    between = "\N{NO-BREAK SPACE}" if between == point else between
+    return "".join({",": between, ".": point}.get(sign, sign) for sign in text)
 
 
 def percent_of(whole: int, phrases: Mapping[str, str]) -> str:
@@ -238,7 +249,7 @@ def _checked(phrases: dict[str, str], reference: Mapping[str, str], path: object
                 f"{path} has the phrase {key!r}, which is not known; the phrases are those of phrases/"
                 f"{REFERENCE}.toml.{did_you_mean(key, reference)}"
             )
-    phrases = {key: one for key, one in reference.items() if key.partition(".")[0] in _LATER} | phrases
+    phrases = {key: one for key, one in reference.items() if _is_later(key)} | phrases
     missing = [key for key in reference if key not in phrases]
     if missing:
         raise OptionError(f"{path} lacks the phrases {listed(missing)}; every phrase of {REFERENCE}.toml is needed.")
@@ -248,6 +259,10 @@ def _checked(phrases: dict[str, str], reference: Mapping[str, str], path: object
             need = " and ".join(f"{{{one}}}" for one in sorted(allowed or ())) or "no field"
             raise OptionError(f"{path} has {phrase!r} for the phrase {key!r}; it needs {need} in braces, and no other.")
     return phrases
+
+
+def _is_later(key: str) -> bool:
+    return key.partition(".")[0] in (*_LATER, *_LATER_VIEWS) or key in _LATER_VIEWS
 
 
 def _fields_of(phrase: str) -> set[str] | None:
