@@ -31,8 +31,12 @@ def one_as_html(batch: Batch, wording: Wording | None = None) -> str:
     head = [*(inline.text(teller.say(f"listing.{name}")) for name in ("feature", "before", "after"))]
     head.append(inline.text(one.chance_of))
     rows = [
-        [inline.text(teller.name(c.feature)), inline.text(teller.value(c.feature, c.before)), _after(c, teller)]
-        + [inline.text(chance)]
+        [
+            inline.text(teller.name(c.feature)),
+            inline.text(teller.value(c.feature, c.before)),
+            _after(c, teller),
+            inline.text(chance),
+        ]
         for c, chance in zip(one.changes, one.chances, strict=True)
     ]
     if rows:
