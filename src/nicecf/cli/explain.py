@@ -222,11 +222,9 @@ def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
     """The results in a few lines."""
     import numpy as np
 
-    n_changes = cfs.batch.n_changes
-    is_changed = n_changes > 0
-    n_rows, n_found, n_still = (
-        len(np.unique(cfs.rows[some])) for some in (slice(None), cfs.found, cfs.found & ~is_changed)
-    )
+    is_changed = cfs.batch.n_changes > 0
+    summary = cfs.summary()
+    n_rows, n_found, n_still = summary.totals.rows, summary.totals.found, summary.totals.unchanged
     still = f"; for {n_still:,} nothing has to change" if n_still else ""
     several = f" ({common.counted(int(cfs.found.sum()), 'counterfactual')})" if options.n > 1 else ""
     head = f"{common.counted(n_rows, 'row')}, {n_found:,} with a counterfactual{several}{still}"
@@ -236,14 +234,14 @@ def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
         made = ~changes["derived"] if "derived" in changes else slice(None)
         often = changes.loc[made, "feature"].value_counts(sort=True)
         shown = ", ".join(f"{feature} {count:,}" for feature, count in often.head(6).items())
-        lines.append(("changes", f"{n_changes.sum() / int(is_changed.sum()):.1f} on average; most often {shown}"))
+        lines.append(("changes", f"{summary.totals.mean_changes:.1f} on average; most often {shown}"))
     without = cfs.reasons[~cfs.found]
     if len(without):
         lines.append(("without", f"{n_rows - n_found:,}; the first: {without[0]}"))
     noted = [note for note in cfs.notes if note is not None]
     if noted:
         lines.append(("notes", f"{len(noted):,}; the first: {noted[0]}"))
-    unseen = cfs.summary().unseen_note
+    unseen = summary.unseen_note
     if unseen is not None:
         lines.append(("unseen", unseen))
     written = [path for path in (options.out, options.report, options.records) if path not in (None, "-")]
