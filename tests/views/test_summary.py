@@ -343,7 +343,7 @@ def test_the_words_of_a_summary():
         "",
         "approved, 2 rows",
         "feature  changed  share  typical           median      10 to 90 %   up  of distance",
-        "income         2  100 %  42.5 -> 30         -12.5  -14.5 to -10.5  0 %         26 %",
+        "income         2  100 %  42.5 -> 30         \N{MINUS SIGN}12.5  \N{MINUS SIGN}14.5 to \N{MINUS SIGN}10.5  0 %         26 %",
         "home           2  100 %  own -> rent (2x)       ~               ~    ~         74 %",
         "1 feature never changes.",
         "",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nicecf.results.batch import Batch
+from nicecf.results.batch import Batch, picked
 from nicecf.results.counterfactual import Change, changes_of
 from nicecf.support.formats import one_line
 from nicecf.support.types import Label
@@ -14,6 +14,7 @@ from nicecf.views import words
 from nicecf.views.documents.columns import aligned
 from nicecf.views.summary.totals import totals_of
 from nicecf.views.telling import Teller
+from nicecf.views.words.line import lines_of
 from nicecf.views.words.wording import Wording
 
 _ROWS_SHOWN = 10
@@ -26,7 +27,8 @@ class Entry:
     """One explanation of a batch; ``reason`` and ``note`` in words, None where there is nothing to say.
 
     ``changes`` in the order of the walk, those that follow from others last, and not among the ``n_changes``;
-    ``chances``: the probability, or the score, that each leads to, and ``chance_of`` what that is.
+    ``chances``: the probability, or the score, that each leads to, and ``chance_of`` what that is. ``chance_before``
+    and ``chance``: those of the row and of its counterfactual, of one quantity if that takes naming.
     """
 
     label: Label
@@ -46,11 +48,26 @@ class Entry:
 def entries(batch: Batch, teller: Teller | None = None) -> list[Entry]:
     """The explanations of a batch, read at once: asking them one by one would take a hundred times as long."""
     teller = teller or Teller(Wording())
-    changes = [tuple(sorted(each, key=lambda one: one.derived)) for each in changes_of(batch)]
-    follows = teller.say("listing.follows")
-
-    def chance(probability: float) -> str:
-        return teller.chance(probability, batch.target)
+    follows, lines = teller.say("listing.follows"), lines_of(batch)
+    tells = batch.after.decided if lines is None else lines.quantities[0]
+    reached = picked(batch.steps.reached, tells[batch.steps.row()]).tolist()
+    changes, chances = [], []
+    for each, start in zip(changes_of(batch), batch.steps.starts.tolist(), strict=False):
+        order = sorted(range(len(each)), key=lambda at: each[at].derived)
+        changes.append(tuple(each[at] for at in order))
+        chances.append(
+            tuple(follows if each[at].derived else teller.chance(reached[start + at], batch.target) for at in order)
+        )
+    now, then = (
+        [teller.chance(one, batch.target) for one in scored.probability.tolist()]
+        for scored in (batch.before, batch.after)
+    )
+    names = batch.predicted_after
+    if lines is not None:
+        every = lines.all()
+        now = [teller.chance_of_line(one, one.before) for one in every]
+        then = [teller.chance_of_line(one, one.after) for one in every]
+        names = batch.classes[tells]
 
     values = zip(
         batch.labels,
@@ -59,11 +76,11 @@ def entries(batch: Batch, teller: Teller | None = None) -> list[Entry]:
         (teller.statement(*notes) or None for notes in batch.notes),
         batch.predicted,
         batch.predicted_after,
-        map(chance, batch.before.probability.tolist()),
-        map(chance, batch.after.probability.tolist()),
+        now,
+        then,
         changes,
-        (tuple(follows if one.derived else chance(one.probability) for one in each) for each in changes),
-        (teller.chance_of(label, batch.target) for label in batch.predicted_after),
+        chances,
+        (teller.chance_of(label, batch.target) for label in names),
         batch.n_changes.tolist(),
         strict=True,
     )

@@ -13,9 +13,10 @@ from nicecf.exceptions import OptionError
 from nicecf.models.scores import ScoreTarget
 from nicecf.results.batch import Batch
 from nicecf.support.formats import localised, one_line, said_moment, shown, signed_duration, whole_percent
-from nicecf.support.phrases import Statement, Voice, percent_of
+from nicecf.support.phrases import Statement, Voice, percent_of, percent_text
 from nicecf.support.types import CellValue, Label
 from nicecf.views.documents.columns import significant
+from nicecf.views.words.line import Line
 from nicecf.views.words.wording import Wording
 
 
@@ -126,6 +127,11 @@ class Teller:
         if target is not None:
             return self.say("listing.score")
         return self.say("listing.probability_of", label=str(label) if label is None else self.label(label))
+
+    def chance_of_line(self, line: Line, number: str) -> str:
+        """The quantity of a line with its value, a number of percent."""
+        chance = percent_text(number, self.wording.phrases)
+        return self.say("line.of", quantity_of=self.label(line.label), chance=chance)
 
     def statement(self, *statements: Statement) -> str:
         """Reasons, notes or rules in words; names that nobody gave are in quotes."""

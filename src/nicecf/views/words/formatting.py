@@ -318,6 +318,11 @@ class Formatter:
             "line": self.clauses(*line.clauses),
         }
 
+    def chance_of(self, line: Line, number: str) -> str:
+        """The quantity of a line with its value, a number of percent, in a table or a picture."""
+        chance = self.percentage(number)
+        return self.wording.say("line.of", quantity_of=self.label(line.label), chance=chance)
+
     def number(self, text: str, feature: Hashable = None) -> str:
         """A number as Python writes it, in the manner of the language; of a feature, if that is known."""
         return localised(text, self.wording.phrases, is_grouped=feature is None or feature not in self.years)

@@ -18,6 +18,7 @@ from nicecf.tables.temporal import Temporal
 from nicecf.views.plots.formatting import PlotFormatter
 from nicecf.views.telling import Teller
 from nicecf.views.words.formatting import by_importance
+from nicecf.views.words.line import lines_of
 from nicecf.views.words.wording import Wording
 
 
@@ -111,12 +112,21 @@ class Explanation:
     @property
     def now(self) -> str:
         """The decision on the row: ``denied (51 %)``."""
-        return f"{self.decided} ({self.formatter.chance(self.batch.before.probability[0])})"
+        return self._with_chance(self.decided, is_after=False)
 
     @property
     def then(self) -> str:
         """The decision on the counterfactual."""
-        return f"{self.target} ({self.formatter.chance(self.batch.after.probability[0])})"
+        return self._with_chance(self.target, is_after=True)
+
+    def _with_chance(self, decision: str, *, is_after: bool) -> str:
+        """A decision with its chance; where that takes naming, with that of the quantity that tells."""
+        scored, lines = self.batch.after if is_after else self.batch.before, lines_of(self.batch)
+        chance = self.formatter.chance(scored.probability[0])
+        if lines is not None:
+            (line,) = lines.all()
+            chance = self.formatter.formatter.chance_of(line, line.after if is_after else line.before)
+        return self.teller.say("table.decision", decision=decision, chance=chance)
 
     @property
     def distance(self) -> float:

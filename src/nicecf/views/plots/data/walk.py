@@ -112,7 +112,12 @@ def walk_of(one: Counterfactual, wording: Wording | None = None) -> Walk | Messa
 
 def _heading(this: Explanation) -> str:
     phrase = "plot.walk_subtitle" if this.batch.target is None else "plot.walk_subtitle_score"
-    return this.teller.say(phrase, target=this.target, now=this.now, then=this.then)
+    if this.batch.target is not None:
+        return this.teller.say(phrase, target=this.target, now=this.now, then=this.then)
+    # Both of the class that is drawn: the decision on the row has another.
+    decided = this.batch.after.decided[0]
+    now, then = (this.formatter.chance(one.probabilities[0, decided]) for one in (this.batch.before, this.batch.after))
+    return this.teller.say(phrase, target=this.target, now=now, then=then)
 
 
 def _turn(this: Explanation, threshold: float | None) -> str:
