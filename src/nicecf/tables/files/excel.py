@@ -245,10 +245,16 @@ def written(frame: pd.DataFrame, name: str) -> bytes:
     sheet = book.create_sheet("Sheet1")
     sheet.freeze_panes = "A2"
     cell = partial(_cell, _maker(package, sheet), name)
-    sheet.append([cell(str(one), 0, at) for at, one in enumerate(frame.columns)])
-    columns = [_values(package, frame.iloc[:, at]) for at in range(frame.shape[1])]
-    for row, values in enumerate(zip(*columns, strict=True), 1):
-        sheet.append([cell(value, row, at) for at, value in enumerate(values)])
+    # All cells before the first row: a sheet that was begun must be ended.
+    columns = [
+        [
+            cell(value, row, at)
+            for row, value in enumerate([str(frame.columns[at]), *_values(package, frame.iloc[:, at])])
+        ]
+        for at in range(frame.shape[1])
+    ]
+    for values in zip(*columns, strict=True):
+        sheet.append(values)
     file = io.BytesIO()
     book.save(file)
     return _without_time(file.getvalue())

@@ -166,6 +166,8 @@ def _separated(text: str, name: str, given: str | None, candidates: str) -> tupl
     whole = [one for one, share in shares.items() if share == 1]
     if len(whole) > 1 and _has_rows(text):
         whole = [one for one in whole if _is_whole(text, one)]
+        # A quote that is left in a name was in the middle of it: what was to be kept together was taken apart.
+        whole = [one for one in whole if '"' not in "".join(next(_lines(text, one))[1])] or whole
         if len(whole) > 1:
             raise FileError(
                 f"{name} can be read with {_WORDS[whole[0]]} or with {_WORDS[whole[1]]} between its fields: its header "
