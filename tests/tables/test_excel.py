@@ -248,8 +248,8 @@ def test_a_sheet_is_the_first_that_is_seen_or_the_one_that_is_named():
     other = read_typed("a.xlsx", layout=Layout(sheet="Other"))
     assert other.frame["a"].tolist() == [1]
     assert other.recognised == {}
-    assert "has no sheet 'Othr'; its sheets are 'Hidden', 'Data', 'Other'. Did you mean 'Other'?" in refusal(
-        lambda: read("a.xlsx", layout=Layout(sheet="Othr"))
+    assert "has no sheet 'Others'; its sheets are 'Hidden', 'Data', 'Other'. Did you mean 'Other'?" in refusal(
+        lambda: read("a.xlsx", layout=Layout(sheet="Others"))
     )
     assert read_typed(sheet_of(["a"], [1])).recognised == {}
     with pytest.raises(
