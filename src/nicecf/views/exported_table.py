@@ -56,6 +56,9 @@ COLUMNS = (
 _LATER = ("reason_kind", "line")
 # What these are called where the target is scores.
 _OF_SCORES = {"probability": "score", "probability_after": "score_after"}
+# The columns whose numbers depend on the decimal mark of a file, and those that may: classes may be numbers.
+NUMBERS = ("probability", "probability_after", *_OF_SCORES.values())
+CLASSES = ("decision", "decision_after")
 # Put before the name of a feature that is one of these.
 PREFIX = "cf_"
 
