@@ -306,7 +306,7 @@ class Outcome:
         """The explanation in parts, with the digits of the table: there is no model to ask."""
         wording = formatter.wording
         chances = np.array([self.probability_before, self.probability if self.found else 0.0])
-        now, then = map(self.chance, chances) if self.is_score else formatter.chances(chances)
+        now, then = [formatter.number(self.chance(one)) for one in chances] if self.is_score else formatter.chances(chances)
         told: dict[str, str] = {}
         if self.line is not None:
             now, then = (formatter.percentage(text) for text in (self.line.before, self.line.after))
