@@ -438,7 +438,7 @@ class TestFit:
         "no label": (["fit", "--train", "train.csv", *OWN, "--out", "a.nice"], 2, "--label is missing"),
         "wrong label": ([*FIT[:4], "decisions", *FIT[5:], *OWN], 1, "has no column 'decisions', which --label names"),
         "wrong file": (["fit", "--train", "trains.csv", "--label", "decision", *OWN, "--out", "a.nice"], 1, "there is no file trains.csv. Did you mean 'train.csv'?"),
-        "kind of file": (["fit", "--train", "train.xlsx", "--label", "decision", *OWN, "--out", "a.nice"], 1, "Save the sheet as CSV"),
+        "kind of file": (["fit", "--train", "train.xls", "--label", "decision", *OWN, "--out", "a.nice"], 1, "Save it as .xlsx"),
         "kind of model": ([*FIT, "--model", "model.h5"], 1, "'model.h5' is not a supported model"),
         "pickle": ([*FIT, "--model", "model.joblib"], 1, "add --trust-pickle"),
         "no model": ([*FIT, "--model", "nope.onnx"], 1, "there is no file nope.onnx"),

@@ -27,7 +27,21 @@ from nicecf.tables import files as tablefiles
 from nicecf.tables.files import like, read, read_cells, write
 from nicecf.tables.schema import Schema
 
-ENDINGS = [".csv", ".tsv", ".csv.gz", ".tsv.gz", ".jsonl", ".ndjson", ".jsonl.gz", ".parquet", ".arrow", ".feather"]
+ENDINGS = [
+    *(
+        ".csv",
+        ".tsv",
+        ".csv.gz",
+        ".tsv.gz",
+        ".jsonl",
+        ".ndjson",
+        ".jsonl.gz",
+        ".parquet",
+        ".arrow",
+        ".feather",
+        ".xlsx",
+    ),
+]
 
 
 def stored(folder: Path, content: str | bytes, name: str = "a.csv") -> Path:
@@ -168,11 +182,10 @@ BROKEN = {
         "line 3, has 3 cells, but the header has 2. Put text that holds commas",
     ),
     "open quote": ("a.csv", 'a,b\n1,"2\n' + "3,4\n" * 40_000, "Is a closing quote missing?"),
-    "semicolons": ("a.csv", "a;b\n1;2\n", "its header holds semicolons: cells must be separated by commas"),
-    "tabs": ("a.csv", "a\tb\n1\t2\n", "call it .tsv, or say --format tsv"),
-    "commas": ("a.tsv", "a,b\n1,2\n", "its header holds commas: cells must be separated by tabs"),
-    "latin1": ("a.csv", "a,b\n1,x\n2,\xe9t\xe9\n".encode("latin1"), "line 3, is not UTF-8: byte 10 is 0xe9"),
-    "utf16": ("a.csv", "a,b\n1,2\n".encode("utf-16"), "is text in UTF-16; save it as UTF-8"),
+    "short line with semicolons": ("a.csv", "a;b\n1;2\n3\n", "line 3, has 1 cell (with semicolons between them)"),
+    "commas": ("a.tsv", "a,b\n1,2\n", "only one column with tabs between fields, and its header holds commas"),
+    "latin1": ("a.jsonl", '{"a": "\xe9"}\n'.encode("latin1"), "line 1, is not UTF-8: byte 7 is 0xe9"),
+    "utf16": ("a.jsonl", '{"a": 1}\n'.encode("utf-16"), "is text in UTF-16; save it as UTF-8"),
     "junk": ("a.csv", b"a,b\n\x00\x01\x02", "line 2, holds a zero byte"),
     "parquet called csv": ("a.csv", b"PAR1\x00\xff", "is a Parquet file; call it .parquet"),
     "excel called csv": ("a.csv", b"PK\x03\x04\xff", "is a zip archive, such as those of Excel"),
@@ -196,7 +209,8 @@ BROKEN = {
     "half a character in a name": ("a.jsonl", '{"\\udfff": 1}\n', "line 1, holds half a character in"),
     "no fields": ("a.jsonl", "{}\n", "has no columns"),
     "json": ("a.json", "[]", "Write JSON with one object in each line, and call it .jsonl"),
-    "excel": ("a.xlsx", b"PK", "Save the sheet as CSV"),
+    "old excel": ("a.xls", b"\xd0\xcf\x11\xe0", "Save it as .xlsx"),
+    "excel with macros": ("a.xlsm", b"PK", "Save it as .xlsx, without macros"),
     "explainer": ("a.nice", b"PK", "That is an explainer, not a table"),
     "other": ("a.dat", b"x", "its name must end in .csv, .tsv"),
     "zipped parquet": ("a.parquet.gz", b"x", "its name must end in"),
@@ -359,10 +373,13 @@ def test_a_cell_that_cannot_be_is_named_with_its_line(tmp_path, training, column
 
 
 def test_numbers_with_commas_get_a_hint(tmp_path, training):
-    path = stored(tmp_path, changed(training, income='"1,234,567.5"'))
-    assert "without commas for thousands" in refusal(lambda: rows_like(training, path))
     path = stored(tmp_path, changed(training, income='"12,50"'))
-    assert "with a decimal point" in refusal(lambda: rows_like(training, path))
+    assert "with a decimal point, or say that the file has decimal commas (--decimal ,)" in refusal(
+        lambda: rows_like(training, path)
+    )
+    path = stored(tmp_path, '{"income": "1,234,567.5"}\n', "a.jsonl")
+    columns = Schema.of(training[["income"]])[0].columns
+    assert "without commas for thousands" in refusal(lambda: like(read_cells(path), columns))
 
 
 def test_types_of_json_are_checked_against_those_of_training(tmp_path):
@@ -522,13 +539,6 @@ def test_a_whole_number_that_a_float_cannot_hold_is_refused(tmp_path):
     schema, _ = Schema.of(pd.DataFrame({"n": [0, 1]}))
     with pytest.raises(FileError, match="line 2: column 'n' holds 9007199254740993, an integer that a float cannot"):
         tablefiles.like(tablefiles.read_cells(path), schema.columns)
-
-
-def test_semicolons_and_decimal_commas_are_seen(tmp_path):
-    path = tmp_path / "de.csv"
-    path.write_text('a;b;"c, d"\n1,5;2,5;3\n')
-    with pytest.raises(FileError, match="de.csv holds more semicolons than commas in its header"):
-        read(path)
 
 
 class Celsius(pa.ExtensionType):

@@ -256,14 +256,21 @@ def test_nothing_found():
     assert "nothing was found" in repr(summary)
 
 
-def test_rows_that_are_in_the_target_already_cost_nothing():
+def test_rows_that_are_in_the_target_already_are_in_no_average():
     nice = NICE(Scorecard()).fit(X, Y)
-    rows = ROWS[Scorecard().predict(ROWS) == "yes"]
-    summary = nice.explain(rows, target_class="yes").summary("city")
-    assert summary.groups["mean_distance"].eq(0).all()
-    assert summary.groups["ratio"].eq(1).all()
-    assert summary.features["changed"].eq(0).all()
-    assert f"yes, {len(rows)} rows: nothing has to change" in repr(summary)
+    is_yes = Scorecard().predict(ROWS) == "yes"
+    summary = nice.explain(ROWS[is_yes], target_class="yes").summary("city")
+    assert summary.groups["changed"].eq(0).all()
+    assert summary.groups[["mean_changes", "mean_distance", "ratio"]].isna().all(axis=None)
+    assert repr(summary).splitlines()[0].endswith("found (100 %), nothing has to change")
+    mixed, others = (nice.explain(rows, target_class="yes").summary() for rows in (ROWS, ROWS[~is_yes]))
+    assert (mixed.totals.changed, mixed.totals.unchanged) == (len(ROWS) - is_yes.sum(), is_yes.sum())
+    assert mixed.totals.mean_changes == others.totals.mean_changes
+    assert mixed.totals.mean_distance == others.totals.mean_distance
+    assert mixed.groups["mean_distance"].max() == others.groups["mean_distance"].max()
+    assert f"nothing has to change for {is_yes.sum()}; for the others {mixed.totals.mean_changes:.1f} changes" in repr(
+        mixed
+    )
 
 
 def test_no_rows_and_one_row(cfs):
@@ -336,7 +343,7 @@ def test_the_words_of_a_summary():
         "",
         "approved, 2 rows",
         "feature  changed  share  typical           median      10 to 90 %   up  of distance",
-        "income         2  100 %  42.5 -> 30         -12.5  -14.5 to -10.5  0 %         26 %",
+        "income         2  100 %  42.5 -> 30         \N{MINUS SIGN}12.5  \N{MINUS SIGN}14.5 to \N{MINUS SIGN}10.5  0 %         26 %",
         "home           2  100 %  own -> rent (2x)       ~               ~    ~         74 %",
         "1 feature never changes.",
         "",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from nicecf import NICE, Constraints, Wording
     from nicecf.support.progress import Choice
-    from nicecf.tables.files import FileTable
+    from nicecf.tables.files import FileTable, Layout
 
 STYLES = ("sentence", "bullets", "analyst", "letter")
 
@@ -72,6 +72,7 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     table.add_argument(
         "--format", type=table_format, metavar="KIND", help="format of the training table, if its name does not say"
     )
+    add_layout_options(table)
     table.add_argument("--ignore", type=names, default=[], metavar="a,b", help="columns that are not features")
     table.add_argument(
         "--text", type=names, default=[], metavar="a,b", help="CSV columns that are codes, such as 01234"
@@ -84,13 +85,77 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_layout_options(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """Add the options that say how a table is laid out in its file, where that is not recognised."""
+    group.add_argument("--sep", metavar="MARK", help="CSV: between fields, such as ';' or tab (default: recognised)")
+    group.add_argument("--decimal", metavar="MARK", help="CSV: decimal mark of numbers, . or , (default: recognised)")
+    group.add_argument("--encoding", metavar="NAME", help="CSV: such as utf-8 or cp1252 (default: recognised)")
+    group.add_argument("--sheet", metavar="NAME", help="Excel: the sheet to read (default: the first)")
+
+
+def layout_of(
+    options: argparse.Namespace, path: str, format: str | None = None, *, beside: str | None = None
+) -> Layout:
+    """What the options say about the layout of a file, without what is only for ``beside``, another table."""
+    from dataclasses import replace
+
+    from nicecf.tables import files as tablefiles
+
+    given = tablefiles.Layout(options.sep, options.decimal, options.encoding, options.sheet)
+    if not given.given or beside is None or _is_toml(beside):
+        return given
+    own, others = tablefiles.takes(path, format), tablefiles.takes(beside)
+    return replace(given, **{name: None for name in given.given if name in others and name not in own})
+
+
+def phrase(name: str, *, language: str = "en", **fields: str) -> str:
+    """A sentence for people, in the phrases of a language."""
+    from nicecf.support.phrases import phrases_of
+
+    return phrases_of(language)[name].format(**fields)
+
+
+def told(table: FileTable, numbers: Sequence[str]) -> FileTable:
+    """A table of cells with the decimal mark that some columns of numbers tell, after saying what was recognised."""
+    from nicecf.tables import files as tablefiles
+
+    table = tablefiles.with_decimal(table, numbers)
+    say_layout(table)
+    return table
+
+
+def say_layout(table: FileTable) -> None:
+    """Say on standard error what was recognised in a file, if that is anything unusual."""
+    from nicecf.cli.terminal import in_one_line, say_beside
+    from nicecf.exceptions import listed
+
+    found, file = table.recognised, in_one_line(table.name)
+    parts = []
+    if "sep" in found:
+        parts.append(phrase("files.tabs") if found["sep"] == "\t" else phrase("files.separator", mark=found["sep"]))
+    if "decimal" in found:
+        parts.append(phrase("files.decimal_comma"))
+    if table.grouped:
+        kind = "files.thousands_points" if table.layout.decimal == "," else "files.thousands_commas"
+        parts.append(phrase(kind, columns=listed(table.grouped, limit=3)))
+    if "encoding" in found:
+        parts.append(phrase("files.encoding", encoding=found["encoding"]))
+    if parts:
+        say_beside(phrase("files.recognised", file=file, parts=", ".join(parts)))
+    if "sheet" in found:
+        say_beside(phrase("files.first_sheet", file=file, sheet=in_one_line(found["sheet"])))
+
+
 def training_table(path: str, options: argparse.Namespace) -> pd.DataFrame:
     """The training table in a file, read as the options say; columns of text that look like dates are told of."""
     from nicecf.cli.terminal import say_beside
     from nicecf.exceptions import listed
     from nicecf.tables import files as tablefiles
 
-    table = tablefiles.read(path, format=options.format, text=options.text, dates=options.dates)
+    layout = layout_of(options, path, options.format, beside=getattr(options, "rules", None))
+    read = tablefiles.read_typed(path, format=options.format, text=options.text, dates=options.dates, layout=layout)
+    say_layout(read)
+    table = read.frame
     known = {*options.text, *options.ignore, options.label}
     unread = [name for name in tablefiles.look_like_dates(table) if name not in known]
     if unread:
@@ -98,6 +163,9 @@ def training_table(path: str, options: argparse.Namespace) -> pd.DataFrame:
             f"Read as text, though every cell is a date: {listed(unread)}. If the model was trained on dates, add "
             f"--dates {','.join(unread)}."
         )
+    numbers = [name for name in tablefiles.look_like_decimal_commas(read) if name not in known]
+    if numbers:
+        say_beside(phrase("files.commas_as_text", columns=listed(numbers)))
     return table.reset_index(drop=True)
 
 
@@ -133,7 +201,6 @@ def add_rule_options(parser: argparse.ArgumentParser) -> None:
 def rules_of(options: argparse.Namespace) -> Constraints | None:
     """The rules in the options; None if there are none."""
     from nicecf import Constraints
-    from nicecf.tables import files as tablefiles
 
     own = Constraints(
         immutable=options.immutable,
@@ -143,9 +210,24 @@ def rules_of(options: argparse.Namespace) -> Constraints | None:
     )
     if options.rules is None:
         return own if own else None
-    is_toml = options.rules.lower().endswith(".toml")
-    read = Constraints.from_toml(options.rules) if is_toml else Constraints.from_frame(tablefiles.read(options.rules))
+    read = Constraints.from_toml(options.rules) if _is_toml(options.rules) else _rules_in_table(options)
     return read & own if own else read
+
+
+def _is_toml(path: str) -> bool:
+    return path.lower().endswith(".toml")
+
+
+def _rules_in_table(options: argparse.Namespace) -> Constraints:
+    """The rules in a table, which is laid out as the options say, if it is CSV; its sheet is the first."""
+    from nicecf import Constraints
+    from nicecf.tables import files as tablefiles
+
+    layout = tablefiles.Layout(options.sep, options.decimal, options.encoding)
+    is_csv = "sep" in tablefiles.takes(options.rules)
+    table = tablefiles.read_typed(options.rules, layout=layout if is_csv else None)
+    say_layout(table)
+    return Constraints.from_frame(table.frame)
 
 
 def wording_of(path: str | None) -> Wording | None:
@@ -282,7 +364,8 @@ def read_cells(options: argparse.Namespace, path: str) -> FileTable:
     from nicecf.tables import files as tablefiles
     from nicecf.views import exported_table as outcomes
 
-    table = tablefiles.read_cells(path, format=options.format)
+    layout = layout_of(options, path, options.format, beside=getattr(options, "rules", None))
+    table = tablefiles.read_cells(path, format=options.format, layout=layout)
     is_ours = not options.raw_csv and outcomes.has_the_columns(table.frame)
     return tablefiles.without_apostrophes(table) if is_ours else table
 

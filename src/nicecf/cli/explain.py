@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from nicecf import NICE, Counterfactuals
+    from nicecf.tables.files import FileTable
 
 _EXAMPLE = """\
 examples:
@@ -55,6 +56,7 @@ def add(commands: Any) -> None:
     rows.add_argument(
         "--format", type=common.table_format, metavar="KIND", help="format of TABLE, if its name does not say (-: csv)"
     )
+    common.add_layout_options(rows)
     rows.add_argument(
         "--out-format",
         type=common.table_format,
@@ -120,7 +122,7 @@ def _run(options: argparse.Namespace) -> int:
             if options.target is None
             else [common.label_of(one, nice.classes_, "--target") for one in options.target]
         )
-        X = _rows(nice, notes, options)
+        X, read = _rows(nice, notes, options)
         cfs = nice.explain(
             X,
             target_class=target,
@@ -135,7 +137,9 @@ def _run(options: argparse.Namespace) -> int:
             _write_records(cfs, options, model, search)
         if options.report is not None:
             cfs.to_html(options.report, title=options.title, wording=wording)
-    tablefiles.write(table, options.out, format=out_format, protect=not options.raw_csv)
+    lacking = tablefiles.write(table, options.out, format=out_format, protect=not options.raw_csv, beside=read)
+    if lacking is not None:
+        say_beside(_in_utf8(read, options.out, lacking))
     (say_beside if options.out == "-" else say)(_told(cfs, options))
     return DONE if cfs.found.all() else INCOMPLETE
 
@@ -160,15 +164,23 @@ def _own_stdout(out: str) -> Iterator[None]:
         yield
 
 
-def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> Any:
-    """The rows in the form of the training table, without the columns that were not features."""
+def _in_utf8(read: FileTable, out: str, lacking: str) -> str:
+    """That the results are in another encoding than the table."""
+    encoding = str(read.layout.encoding)
+    return common.phrase("files.in_utf8", file=in_one_line(out), encoding=encoding, character=lacking)
+
+
+def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> tuple[Any, FileTable]:
+    """The rows in the form of the training table, without the columns that were not features, and as they were read."""
     from nicecf.exceptions import FileError, OptionError
     from nicecf.tables import files as tablefiles
 
     schema = nice._fitted.schema.full
     table = common.read_cells(options, options.table)
     if schema.container.label == "numpy array":
-        return _array(table, schema, options)
+        table = common.told(_by_position(table, schema, options), tablefiles.number_columns(schema.columns))
+        rows: pd.DataFrame = tablefiles.like(table, schema.columns)
+        return rows.to_numpy(dtype=schema.empty.dtype), table
     if schema.container.label != "pandas DataFrame":
         raise FileError(
             f"{options.explainer} was fitted on a {schema.container.label}, but rows from files are pandas frames. Fit "
@@ -185,15 +197,15 @@ def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> 
     ]
     if dropped:
         remark(f"ignored, as in fit: {', '.join(dropped)}.")
-    return tablefiles.like(table, schema.columns, ignore=[*options.ignore, *dropped], id=options.id)
+    table = common.told(table, tablefiles.number_columns(schema.columns))
+    return tablefiles.like(table, schema.columns, ignore=[*options.ignore, *dropped], id=options.id), table
 
 
-def _array(table: Any, schema: Any, options: argparse.Namespace) -> Any:
-    """Rows for an explainer that was fitted on an array: columns by position."""
+def _by_position(table: FileTable, schema: Any, options: argparse.Namespace) -> FileTable:
+    """Rows for an explainer that was fitted on an array, whose columns have no names."""
     from dataclasses import replace
 
     from nicecf.exceptions import FileError
-    from nicecf.tables import files as tablefiles
 
     left_out = [*options.ignore, *([] if options.id is None else [options.id])]
     frame = table.frame.drop(columns=left_out, errors="ignore")
@@ -202,9 +214,7 @@ def _array(table: Any, schema: Any, options: argparse.Namespace) -> Any:
             f"{table.name} has {common.counted(frame.shape[1], 'feature column')}, but {options.explainer} was "
             f"fitted on an array with {len(schema.columns)}. Leave out the others with --ignore or --id."
         )
-    named = replace(table, frame=frame.set_axis(schema.names, axis="columns"))
-    rows: pd.DataFrame = tablefiles.like(named, schema.columns)
-    return rows.to_numpy(dtype=schema.empty.dtype)
+    return replace(table, frame=frame.set_axis(schema.names, axis="columns"))
 
 
 def _write_records(cfs: Counterfactuals, options: argparse.Namespace, model: str, search: dict[str, str]) -> None:
@@ -222,11 +232,9 @@ def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
     """The results in a few lines."""
     import numpy as np
 
-    n_changes = cfs.batch.n_changes
-    is_changed = n_changes > 0
-    n_rows, n_found, n_still = (
-        len(np.unique(cfs.rows[some])) for some in (slice(None), cfs.found, cfs.found & ~is_changed)
-    )
+    is_changed = cfs.batch.n_changes > 0
+    summary = cfs.summary()
+    n_rows, n_found, n_still = summary.totals.rows, summary.totals.found, summary.totals.unchanged
     still = f"; for {n_still:,} nothing has to change" if n_still else ""
     several = f" ({common.counted(int(cfs.found.sum()), 'counterfactual')})" if options.n > 1 else ""
     head = f"{common.counted(n_rows, 'row')}, {n_found:,} with a counterfactual{several}{still}"
@@ -236,14 +244,14 @@ def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
         made = ~changes["derived"] if "derived" in changes else slice(None)
         often = changes.loc[made, "feature"].value_counts(sort=True)
         shown = ", ".join(f"{feature} {count:,}" for feature, count in often.head(6).items())
-        lines.append(("changes", f"{n_changes.sum() / int(is_changed.sum()):.1f} on average; most often {shown}"))
+        lines.append(("changes", f"{summary.totals.mean_changes:.1f} on average; most often {shown}"))
     without = cfs.reasons[~cfs.found]
     if len(without):
         lines.append(("without", f"{n_rows - n_found:,}; the first: {without[0]}"))
     noted = [note for note in cfs.notes if note is not None]
     if noted:
         lines.append(("notes", f"{len(noted):,}; the first: {noted[0]}"))
-    unseen = cfs.summary().unseen_note
+    unseen = summary.unseen_note
     if unseen is not None:
         lines.append(("unseen", unseen))
     written = [path for path in (options.out, options.report, options.records) if path not in (None, "-")]

@@ -43,15 +43,18 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--format", type=common.table_format, metavar="KIND", help="format of the file, if its name does not say"
     )
+    common.add_layout_options(parser)
     parser.add_argument("--raw-csv", action="store_true", help="the file was written by nicecf explain --raw-csv")
 
 
 def _run(options: argparse.Namespace) -> int:
     from nicecf.exceptions import listed
-    from nicecf.views.exported_table import by_row, read_outcomes
+    from nicecf.tables.files import in_plain_numbers
+    from nicecf.views.exported_table import CLASSES, NUMBERS, by_row, read_outcomes
 
     wording = common.wording_of(options.wording)
-    table = common.read_cells(options, options.file)
+    table = common.told(common.read_cells(options, options.file), NUMBERS)
+    table = in_plain_numbers(table, NUMBERS, if_all=CLASSES)
     rows = by_row(read_outcomes(table.frame, table.name))
     if options.row is None:
         say(_listed(rows, options))

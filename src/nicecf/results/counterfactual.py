@@ -54,6 +54,7 @@ class Counterfactual:
     """One explanation: what would have to be different for the decision to change."""
 
     batch: Batch
+    wording: Wording | None = None
 
     @property
     def found(self) -> bool:
@@ -149,7 +150,7 @@ class Counterfactual:
         """
         from nicecf.views import words
 
-        return words.texts(self.batch, style, wording)[0]
+        return words.texts(self.batch, style, wording or self.wording)[0]
 
     def letter(
         self,
@@ -190,18 +191,18 @@ class Counterfactual:
         """
         from nicecf.views import plots
 
-        return plots.plot_one(self, kind, dark=dark, wording=wording)
+        return plots.plot_one(self, kind, dark=dark, wording=wording or self.wording)
 
     def __repr__(self) -> str:
         """The sentence, the changes as a table, and the note. The model is not asked: numbers may have all digits."""
         from nicecf.views import listing
 
-        return listing.one_as_text(self.batch)
+        return listing.one_as_text(self.batch, self.wording)
 
     def _repr_html_(self) -> str:
         from nicecf.views import notebook
 
-        return notebook.one_as_html(self.batch)
+        return notebook.one_as_html(self.batch, self.wording)
 
 
 def changes_of(batch: Batch) -> list[tuple[Change, ...]]:

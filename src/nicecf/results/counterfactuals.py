@@ -46,6 +46,15 @@ class Counterfactuals:
     """
 
     batch: Batch
+    wording: Wording | None = None
+
+    def worded(self, wording: Wording | None) -> Counterfactuals:
+        """The same result, which prints, shows and draws itself in a :class:`nicecf.Wording`: names and a language."""
+        if wording is not None:
+            from nicecf.views.telling import Teller
+
+            Teller.of(self.batch, wording)
+        return replace(self, wording=wording)
 
     @property
     def found(self) -> Bools:
@@ -126,7 +135,7 @@ class Counterfactuals:
         if isinstance(rows, (int, np.integer)) and not isinstance(rows, bool):
             if not -len(self) <= rows < len(self):
                 raise IndexError(f"row {rows} does not exist: {len(self)} rows were explained.")
-            return Counterfactual(self.batch.take(np.array([rows % len(self)])))
+            return Counterfactual(self.batch.take(np.array([rows % len(self)])), self.wording)
         try:
             chosen = rows if isinstance(rows, slice) else np.asarray(rows)
             if isinstance(chosen, np.ndarray) and not chosen.size:
@@ -136,7 +145,7 @@ class Counterfactuals:
             raise OptionError(self._how_to_choose(str(error))) from error
         if places.ndim != 1:
             raise OptionError(self._how_to_choose(f"got {rows!r}"))
-        return Counterfactuals(self.batch.take(places))
+        return Counterfactuals(self.batch.take(places), self.wording)
 
     def _how_to_choose(self, wrong: str) -> str:
         return f"cfs[...] takes a position, a slice, a mask of {len(self)} rows or a list of positions: {wrong}."
@@ -188,7 +197,7 @@ class Counterfactuals:
         """``text`` of each of them (:meth:`Counterfactual.text`), with a handful of model calls for all together."""
         from nicecf.views import words
 
-        return words.texts(self.batch, style, wording)
+        return words.texts(self.batch, style, wording or self.wording)
 
     def letters(
         self,
@@ -233,16 +242,17 @@ class Counterfactuals:
         """
         return metrics_table(self.batch, reference, model=model, other_model=other_model, decision=decision)
 
-    def summary(self, by: By = None) -> Summary:
+    def summary(self, by: By = None, *, wording: Wording | None = None) -> Summary:
         """Which features change how often and by how much, and what that costs, for each class decided on.
 
         With ``by``, also for each group: the name of a column, or one value per row (a Series is aligned by its
         labels). Numbers with many values are cut into quartiles; missing values are a group of their own. Each row
-        counts once: of several counterfactuals, the first.
+        counts once: of several counterfactuals, the first. ``wording``: names, units, classes and the language in
+        which it prints itself.
         """
         from nicecf.views.summary import summary_of
 
-        return summary_of(self.batch.counted, by)
+        return summary_of(self.batch.counted, by, wording or self.wording)
 
     def plot(
         self, kind: Literal["frequencies"] = "frequencies", *, dark: bool = False, wording: Wording | None = None
@@ -253,7 +263,7 @@ class Counterfactuals:
         """
         from nicecf.views import plots
 
-        return plots.plot_many(self, kind, dark=dark, wording=wording)
+        return plots.plot_many(self, kind, dark=dark, wording=wording or self.wording)
 
     def to_html(
         self, path: str | os.PathLike[str] | None = None, *, title: str | None = None, wording: Wording | None = None
@@ -291,7 +301,7 @@ class Counterfactuals:
         if self.batch.is_best_effort:
             return self
         nothing = replace(self.batch.take(np.empty(0, dtype=np.intp)), is_best_effort=True)
-        return Counterfactuals(self.batch.nearest or nothing)
+        return Counterfactuals(self.batch.nearest or nothing, self.wording)
 
     def pareto(self) -> Counterfactuals:
         """All counterfactuals of each row that nothing beats in changes and distance, and in plausibility if compared.
@@ -308,18 +318,18 @@ class Counterfactuals:
             raise OptionError(
                 "pareto() needs the hybrids that only the thorough search looks at; use NICE(..., search='thorough')."
             )
-        return Counterfactuals(self.batch.pareto(front))
+        return Counterfactuals(self.batch.pareto(front), self.wording)
 
     def __repr__(self) -> str:
         """A summary and the first rows."""
         from nicecf.views import listing
 
-        return listing.many_as_text(self.batch)
+        return listing.many_as_text(self.batch, self.wording)
 
     def _repr_html_(self) -> str:
         from nicecf.views import notebook
 
-        return notebook.many_as_html(self.batch)
+        return notebook.many_as_html(self.batch, self.wording)
 
 
 def _objects(values: Iterable[object]) -> Objects:

@@ -123,14 +123,14 @@ def shown_duration(value: dt.timedelta, phrases: Mapping[str, str] | None = None
     return f"minus {text}" if phrases is None else phrases["duration.negative"].format(duration=text)
 
 
-def signed_duration(value: dt.timedelta) -> str:
+def signed_duration(value: dt.timedelta, phrases: Mapping[str, str] | None = None) -> str:
     """A difference of dates or durations, for a column of a table.
 
     >>> signed_duration(dt.timedelta(days=-3)), signed_duration(dt.timedelta(days=3))
     ('-3 days', '+3 days')
     """
     sign = "-" if value < dt.timedelta(0) else "+" if value else ""
-    return f"{sign}{shown_duration(abs(value))}"
+    return f"{sign}{shown_duration(abs(value), phrases)}"
 
 
 def said_moment(value: dt.date | dt.timedelta, phrases: Mapping[str, str]) -> str:

@@ -56,6 +56,9 @@ COLUMNS = (
 _LATER = ("reason_kind", "line")
 # What these are called where the target is scores.
 _OF_SCORES = {"probability": "score", "probability_after": "score_after"}
+# The columns whose numbers depend on the decimal mark of a file, and those that may: classes may be numbers.
+NUMBERS = ("probability", "probability_after", *_OF_SCORES.values())
+CLASSES = ("decision", "decision_after")
 # Put before the name of a feature that is one of these.
 PREFIX = "cf_"
 
@@ -299,8 +302,10 @@ class Outcome:
         """A decision with its chance: that of the row, or that of the counterfactual."""
         one = self.parts(Formatter(Wording() if wording is None else wording))
         label, chance = (one.other, one.other_chance) if is_after else (one.decision, one.chance)
-        fields = {"decision": label, "quantity_of": one.quantity_of, "chance": chance}
-        return (wording or Wording()).say("table.decision" if self.line is None else "line.short", **fields)
+        wording = wording or Wording()
+        if self.line is not None:
+            chance = wording.say("line.of", quantity_of=one.quantity_of, chance=chance)
+        return wording.say("table.decision", decision=label, chance=chance)
 
     def parts(self, formatter: Formatter) -> FormattedExplanation:
         """The explanation in parts, with the digits of the table: there is no model to ask."""

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nicecf.results.batch import Batch
+from nicecf.results.batch import Batch, picked
 from nicecf.results.counterfactual import Change, changes_of
-from nicecf.support.formats import one_line, shown
-from nicecf.support.phrases import english, in_english
+from nicecf.support.formats import one_line
 from nicecf.support.types import Label
 from nicecf.views import words
 from nicecf.views.documents.columns import aligned
+from nicecf.views.summary.totals import totals_of
+from nicecf.views.telling import Teller
+from nicecf.views.words.line import lines_of
+from nicecf.views.words.wording import Wording
 
 _ROWS_SHOWN = 10
 # What is said of a change that follows from others, where its probability would stand: it is no step of the walk.
@@ -21,10 +24,11 @@ FOLLOWS = "follows"
 
 @dataclass(frozen=True)
 class Entry:
-    """One explanation of a batch; ``reason`` and ``note`` in English, None where there is nothing to say.
+    """One explanation of a batch; ``reason`` and ``note`` in words, None where there is nothing to say.
 
     ``changes`` in the order of the walk, those that follow from others last, and not among the ``n_changes``;
-    ``chances``: the probability, or the score, that each leads to, and ``chance_of`` what that is.
+    ``chances``: the probability, or the score, that each leads to, and ``chance_of`` what that is. ``chance_before``
+    and ``chance``: those of the row and of its counterfactual, of one quantity if that takes naming.
     """
 
     label: Label
@@ -41,83 +45,131 @@ class Entry:
     n_changes: int
 
 
-def entries(batch: Batch) -> list[Entry]:
+def entries(batch: Batch, teller: Teller | None = None) -> list[Entry]:
     """The explanations of a batch, read at once: asking them one by one would take a hundred times as long."""
-    changes = [tuple(sorted(each, key=lambda one: one.derived)) for each in changes_of(batch)]
+    teller = teller or Teller(Wording())
+    follows, lines = teller.say("listing.follows"), lines_of(batch)
+    tells = batch.after.decided if lines is None else lines.quantities[0]
+    reached = picked(batch.steps.reached, tells[batch.steps.row()]).tolist()
+    changes, chances = [], []
+    for each, start in zip(changes_of(batch), batch.steps.starts.tolist(), strict=False):
+        order = sorted(range(len(each)), key=lambda at: each[at].derived)
+        changes.append(tuple(each[at] for at in order))
+        chances.append(
+            tuple(follows if each[at].derived else teller.chance(reached[start + at], batch.target) for at in order)
+        )
+    now, then = (
+        [teller.chance(one, batch.target) for one in scored.probability.tolist()]
+        for scored in (batch.before, batch.after)
+    )
+    names = batch.predicted_after
+    if lines is not None:
+        every = lines.all()
+        now = [teller.chance_of_line(one, one.before) for one in every]
+        then = [teller.chance_of_line(one, one.after) for one in every]
+        names = batch.classes[tells]
+
     values = zip(
         batch.labels,
         batch.found.tolist(),
-        (None if reason is None else english(reason) for reason in batch.reasons),
-        (in_english(notes) or None for notes in batch.notes),
+        (None if reason is None else teller.statement(reason) for reason in batch.reasons),
+        (teller.statement(*notes) or None for notes in batch.notes),
         batch.predicted,
         batch.predicted_after,
-        map(batch.chance, batch.before.probability.tolist()),
-        map(batch.chance, batch.after.probability.tolist()),
+        now,
+        then,
         changes,
-        (tuple(FOLLOWS if one.derived else batch.chance(one.probability) for one in each) for each in changes),
-        map(batch.chance_of, batch.predicted_after),
+        chances,
+        (teller.chance_of(label, batch.target) for label in names),
         batch.n_changes.tolist(),
         strict=True,
     )
     return [Entry(*one) for one in values]
 
 
-def many_as_text(batch: Batch) -> str:
+def many_as_text(batch: Batch, wording: Wording | None = None) -> str:
     """A summary line and the first rows."""
-    first = entries(batch.take(np.arange(min(len(batch), _ROWS_SHOWN))))
+    teller = Teller.of(batch, wording)
+    first = entries(batch.take(np.arange(min(len(batch), _ROWS_SHOWN))), teller)
     labels = [one_line(str(one.label)) for one in first]
     width = max(map(len, labels), default=0)
-    lines = [f"{label:>{width}}  {_line(one)}" for label, one in zip(labels, first, strict=True)]
+    lines = [f"{label:>{width}}  {_line(one, teller)}" for label, one in zip(labels, first, strict=True)]
     if len(batch) > _ROWS_SHOWN:
-        what = "counterfactuals" if batch.has_several else "rows"
-        lines.append(f"... and {len(batch) - _ROWS_SHOWN:,} more {what}")
-    return "\n".join([headline(batch), *(f"  {line}" for line in lines + remarks(batch))])
+        what = "listing.more_counterfactuals" if batch.has_several else "listing.more_rows"
+        lines.append(teller.counted(what, len(batch) - _ROWS_SHOWN))
+    return "\n".join([headline(batch, teller), *(f"  {line}" for line in lines + remarks(batch, teller))])
 
 
-def one_as_text(batch: Batch) -> str:
+def one_as_text(batch: Batch, wording: Wording | None = None) -> str:
     """The sentence of a batch of one, its changes as a table, and its note. The model is not asked."""
-    (one,) = entries(batch)
+    teller = Teller.of(batch, wording)
+    (one,) = entries(batch, teller)
     parts = [
-        *words.texts(batch, ask=False),
-        _table(one) if one.changes else "",
-        f"({one.note})" if one.note else "",
+        *words.texts(batch, wording=wording, ask=False),
+        _table(one, teller) if one.changes else "",
+        teller.say("listing.note", note=one.note) if one.note else "",
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def headline(batch: Batch) -> str:
-    """How many rows there are, how many were found, and how much changes."""
+def headline(batch: Batch, teller: Teller) -> str:
+    """How many rows there are, how many were found, and how much changes in those that change."""
     if batch.is_best_effort:
-        return f"Out of reach: {len(batch):,} rows, each with the answer whose score comes nearest to the target"
-    n_rows, n_found = len(np.unique(batch.rows)), len(np.unique(batch.rows[batch.found]))
-    n_counterfactuals = int(batch.found.sum())
-    share = f"{n_found / n_rows:.1%}" if n_rows else "-"
-    several = f", {n_counterfactuals:,} counterfactuals" if batch.has_several else ""
-    changes = f", {batch.n_changes.sum() / n_counterfactuals:.1f} changes on average" if n_found else ""
-    return f"Counterfactuals: {n_rows:,} rows, {n_found:,} found ({share}){several}{changes}"
+        return teller.counted("listing.headline_nearest", len(batch))
+    totals = totals_of(batch)
+    if not totals.rows:
+        return teller.say("listing.headline_empty")
+    several = teller.say("listing.several", count=int(batch.found.sum())) if batch.has_several else ""
+    changes = ""
+    if totals.changed:
+        phrase = "listing.average_of_others" if totals.unchanged else "listing.average"
+        mean = teller.number(f"{totals.mean_changes:.1f}")
+        changes = teller.say(phrase, unchanged=totals.unchanged, changes=mean)
+    elif totals.unchanged:
+        changes = teller.say("listing.unchanged")
+    return teller.counted(
+        "listing.headline",
+        totals.rows,
+        found=totals.found,
+        share=teller.number(f"{100 * totals.coverage:.1f}"),
+        several=several,
+        changes=changes,
+    )
 
 
-def remarks(batch: Batch) -> list[str]:
+def remarks(batch: Batch, teller: Teller) -> list[str]:
     """Where to find the notes, if there are any."""
     count = len(np.unique(batch.rows[[len(notes) > 0 for notes in batch.notes]]))
-    return [f"{count:,} {'row has a note' if count == 1 else 'rows have notes'}: cfs.notes"] if count else []
+    return [teller.counted("listing.notes", count)] if count else []
 
 
-def change_line(one: Change) -> str:
+def change_line(one: Change, teller: Teller | None = None) -> str:
     """``age: 39 -> 41``, or with ``(follows)`` behind it."""
-    follows = f" ({FOLLOWS})" if one.derived else ""
-    return f"{one_line(str(one.feature))}: {shown(one.before)} -> {shown(one.after)}{follows}"
+    teller = teller or Teller(Wording())
+    return teller.say(
+        "listing.change_follows" if one.derived else "listing.change",
+        feature=teller.name(one.feature),
+        before=teller.value(one.feature, one.before),
+        after=teller.value(one.feature, one.after),
+    )
 
 
-def _line(one: Entry) -> str:
+def _line(one: Entry, teller: Teller) -> str:
+    decision = teller.label(one.predicted)
     if not one.found:
-        return one_line(f"{one.predicted}: not found, {one.reason}")
-    changes = ", ".join(map(change_line, one.changes)) or "nothing has to change"
-    return f"{one_line(str(one.predicted))} -> {one_line(str(one.predicted_after))}  {changes}"
+        return one_line(teller.say("listing.not_found", decision=decision, reason=one.reason))
+    changes = ", ".join(change_line(each, teller) for each in one.changes) or teller.say("listing.nothing")
+    return teller.say("listing.becomes", decision=decision, other=teller.label(one.predicted_after), changes=changes)
 
 
-def _table(one: Entry) -> str:
-    head = ("feature", "before", "after", one.chance_of)
+def _table(one: Entry, teller: Teller) -> str:
+    head = (*(teller.say(f"listing.{name}") for name in ("feature", "before", "after")), one.chance_of)
     changes = zip(one.changes, one.chances, strict=True)
-    rows = [(str(each.feature), shown(each.before), shown(each.after), chance) for each, chance in changes]
+    rows = [(*_cells(each, teller), chance) for each, chance in changes]
     return aligned(head, rows)
+
+
+def _cells(each: Change, teller: Teller) -> tuple[str, str, str]:
+    """The feature and both values; a name as long as it is."""
+    given = teller.wording.given_name(each.feature) or str(each.feature)
+    return given, teller.value(each.feature, each.before), teller.value(each.feature, each.after)

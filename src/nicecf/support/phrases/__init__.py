@@ -27,7 +27,8 @@ REFERENCE = "en"
 # Sections that grow with nicecf: a phrase of theirs that an older file of a user does not have is in English then.
 _LATER = (
     *("statement", "reason", "note", "search", "rule", "relaxation", "together", "derived", "score", "date"),
-    *("duration", "line", "target", "table", "check"),
+    *("duration", "line", "target", "table", "check", "files", "cli", "report", "plot", "notebook", "summary"),
+    "listing",
 )
 _MOST_LISTED = 8
 _FIVE_DIGITS = 10_000

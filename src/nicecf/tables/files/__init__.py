@@ -1,7 +1,8 @@
-"""Tables in files: CSV, TSV and JSON lines (also .gz), Parquet and Arrow; ``-`` is standard input or output.
+"""Tables in files: CSV, TSV and JSON lines (also .gz), Parquet, Arrow and Excel; ``-`` is standard input or output.
 
 ``read`` guesses the types of columns as pandas does: for the training table. ``read_cells`` leaves text as it stands
-in the file, and ``like`` gives it the types that the training table had: for rows to explain.
+in the file, and ``like`` gives it the types that the training table had: for rows to explain. How CSV is laid out
+(separator, decimal mark, encoding) is recognised, unless a ``Layout`` says it.
 """
 
 from __future__ import annotations
@@ -11,28 +12,39 @@ import io
 import os
 import sys
 import zlib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import TypeAlias
 
 import pandas as pd
 
 from nicecf.exceptions import FileError, OptionError, did_you_mean, listed
 from nicecf.support.files import contents, reason, writing
-from nicecf.tables.files import arrow, json_lines, separated
+from nicecf.tables.files import arrow, excel, json_lines, separated
 from nicecf.tables.files.cells import FileTable, TableFormat, check_header
 from nicecf.tables.files.dates import look_like_dates, with_dates
-from nicecf.tables.files.retyped import ColumnLike, like
+from nicecf.tables.files.encodings import UTF8_MARKED
+from nicecf.tables.files.layout import Layout
+from nicecf.tables.files.numerals import in_plain_numbers, look_like_decimal_commas, with_decimal
+from nicecf.tables.files.retyped import ColumnLike, like, number_columns
 from nicecf.tables.files.separated import without_apostrophes
 
 __all__ = [
     "FORMATS",
     "ColumnLike",
     "FileTable",
+    "Layout",
     "TableFormat",
+    "in_plain_numbers",
     "like",
     "look_like_dates",
+    "look_like_decimal_commas",
+    "number_columns",
     "read",
     "read_cells",
+    "read_typed",
+    "takes",
+    "with_decimal",
     "without_apostrophes",
     "write",
 ]
@@ -41,26 +53,44 @@ Path: TypeAlias = str | os.PathLike[str]
 
 # By the names that ``format`` and ``--format`` have for them.
 FORMATS: dict[str, TableFormat] = {
-    "csv": separated.format_of(",", endings=(".csv",)),
+    "csv": separated.format_of(",", endings=(".csv",), others=";\t|"),
     "tsv": separated.format_of("\t", endings=(".tsv",)),
     "jsonl": TableFormat((".jsonl", ".ndjson"), json_lines.read, json_lines.write, needs="an object in each line"),
     "parquet": arrow.format_of("parquet", endings=(".parquet", ".pq")),
     "arrow": arrow.format_of("arrow", endings=(".arrow", ".feather", ".ipc")),
+    "xlsx": excel.format_of(endings=(".xlsx",)),
 }
 _STANDARD = "-"
 
 
 def read(
-    path: Path, *, format: str | None = None, text: Collection[str] = (), dates: Collection[str] = ()
+    path: Path,
+    *,
+    format: str | None = None,
+    text: Collection[str] = (),
+    dates: Collection[str] = (),
+    layout: Layout | None = None,
 ) -> pd.DataFrame:
     """The table in a file, each column of the type its cells look like; raises FileError if there is no row.
 
     CSV has no types: columns are read as ``pandas.read_csv`` does, so that a model which was trained on what that
     gives gets the same; those named in ``text`` stay text, such as codes with leading zeros, and those in ``dates`` are
     read as ISO dates, as ``pandas.read_csv(parse_dates=...)`` does. ``format`` is needed if the name of the file does
-    not tell it.
+    not tell it, and ``layout`` where it is not recognised how the file is laid out.
     """
-    table = _read(path, format, guess=True, text=[*text, *dates])
+    return read_typed(path, format=format, text=text, dates=dates, layout=layout).frame
+
+
+def read_typed(
+    path: Path,
+    *,
+    format: str | None = None,
+    text: Collection[str] = (),
+    dates: Collection[str] = (),
+    layout: Layout | None = None,
+) -> FileTable:
+    """The same, with how it was read."""
+    table = _read(path, format, layout, guess=True, text=[*text, *dates])
     if not len(table.frame):
         raise FileError(f"{table.name} has no rows below its header.")
     names = table.frame.columns
@@ -71,20 +101,24 @@ def read(
             )
         if pd.api.types.is_numeric_dtype(table.frame[name].dtype):
             raise OptionError(f"{option} names {name!r}, but {table.name} knows its own types, and has numbers there.")
-    return with_dates(table, dates) if dates else table.frame
+    return replace(table, frame=with_dates(table, dates)) if dates else table
 
 
-def read_cells(path: Path, *, format: str | None = None) -> FileTable:
+def read_cells(path: Path, *, format: str | None = None, layout: Layout | None = None) -> FileTable:
     """The table in a file, cells of CSV as text, an empty one as ""; raises FileError if there is none.
 
     Rows that a Parquet or Arrow file has labels for (an index of pandas) keep these. A header without rows is a table.
+    Numbers stay as they stand in the file: :func:`like` and :func:`in_plain_numbers` know their decimal mark.
     """
-    return _read(path, format, guess=False)
+    return _read(path, format, layout, guess=False)
 
 
-def _read(path: Path, format: str | None, *, guess: bool, text: Collection[str] = ()) -> FileTable:
+def _read(
+    path: Path, format: str | None, layout: Layout | None, *, guess: bool, text: Collection[str] = ()
+) -> FileTable:
     name = _name(path, "standard input")
     kind, is_zipped = _kind(path, format)
+    kind = _laid_out(kind, layout, name)
     content = _content(path, name)
     if content and (is_zipped or content.startswith(b"\x1f\x8b")):
         content = _unzipped(content, name)
@@ -95,22 +129,66 @@ def _read(path: Path, format: str | None, *, guess: bool, text: Collection[str] 
     return table
 
 
-def write(frame: pd.DataFrame, path: Path, *, format: str | None = None, protect: bool = True) -> None:
+def _laid_out(kind: TableFormat, layout: Layout | None, name: str) -> TableFormat:
+    """The format as a layout says; OptionError if that says what means nothing to the format."""
+    said = {} if layout is None else layout.given
+    if layout is None or not said:
+        return kind
+    vain = next((one for one in said if one not in kind.takes), None)
+    if vain is not None or kind.laid_out is None:
+        *some, last = [key for key, one in FORMATS.items() if vain in one.takes]
+        those = f"{', '.join(some)} and {last}" if some else last
+        raise OptionError(f"{vain} (--{vain}) is for files of the format {those}, and {name} is not one. Leave it out.")
+    return kind.laid_out(layout)
+
+
+def write(
+    frame: pd.DataFrame,
+    path: Path,
+    *,
+    format: str | None = None,
+    protect: bool = True,
+    beside: FileTable | None = None,
+) -> str | None:
     """Write the columns of a frame, without its index, in one step: the file is there as a whole or not at all.
 
     In CSV and TSV, text that a spreadsheet would take for a formula (``=1+1``) is written with an apostrophe before
-    it, unless ``protect`` is False; :func:`without_apostrophes` takes these off again.
+    it, unless ``protect`` is False; :func:`without_apostrophes` takes these off again. In Excel, text is never a
+    formula. ``beside``: a table from a file; CSV is laid out as that is. Where its encoding lacks a character, the file
+    is written in UTF-8, and the first such character is returned.
     """
     kind, is_zipped = _kind(path, format, to_write=True)
-    to_bytes = kind.write_protected if protect and kind.write_protected is not None else kind.write
-    content = to_bytes(frame, _name(path, "standard output"))
+    layout = _layout_beside(kind, beside)
+    name, lacking = _name(path, "standard output"), None
+    try:
+        content = _to_bytes(kind, layout, protect=protect)(frame, name)
+    except UnicodeEncodeError as error:
+        lacking = error.object[error.start]
+        content = _to_bytes(kind, replace(layout, encoding=UTF8_MARKED), protect=protect)(frame, name)
     if is_zipped:
         content = gzip.compress(content, compresslevel=6, mtime=0)
     if os.fspath(path) == _STANDARD:
         _print(content)
-        return
+        return lacking
     with writing(path) as file:
         file.write(content)
+    return lacking
+
+
+def _to_bytes(kind: TableFormat, layout: Layout, *, protect: bool) -> Callable[[pd.DataFrame, str], bytes]:
+    kind = kind if kind.laid_out is None else kind.laid_out(layout)
+    return kind.write_protected if protect and kind.write_protected is not None else kind.write
+
+
+def _layout_beside(kind: TableFormat, beside: FileTable | None) -> Layout:
+    """How a file is laid out that goes with one that was read: the same program should open both."""
+    if beside is None or not beside.layout.sep or "sep" not in kind.takes:
+        return Layout()
+    read_so, usual = beside.layout, "\t" if kind is FORMATS["tsv"] else ","
+    # Where no number tells, a semicolon does: spreadsheets use it where the comma is the decimal mark.
+    decimal = read_so.decimal or ("," if read_so.sep == ";" else ".")
+    other = ";" if usual == decimal else usual
+    return Layout(read_so.sep if beside.usual_sep == usual else other, decimal, read_so.encoding)
 
 
 def _print(content: bytes) -> None:
@@ -131,6 +209,11 @@ def check_format(path: Path, format: str | None = None) -> None:
     kind, _ = _kind(path, format, to_write=True)
     if kind.check is not None:
         kind.check(_name(path, "standard output"))
+
+
+def takes(path: Path, format: str | None = None) -> tuple[str, ...]:
+    """The fields of a layout that mean something to a file of that name."""
+    return _kind(path, format)[0].takes
 
 
 def _name(path: Path, standard: str) -> str:
@@ -163,8 +246,9 @@ def _kind(path: Path, format: str | None, *, to_write: bool = False) -> tuple[Ta
 def _advice(ending: str) -> str:
     special = {
         ".json": " Write JSON with one object in each line, and call it .jsonl.",
-        ".xlsx": " Save the sheet as CSV (UTF-8).",
-        ".xls": " Save the sheet as CSV (UTF-8).",
+        ".xls": " Save it as .xlsx.",
+        ".xlsm": " Save it as .xlsx, without macros.",
+        ".ods": " Save it as .xlsx or .csv.",
         ".nice": " That is an explainer, not a table: it comes first.",
     }
     return special.get(ending, " Convert it, or say what it holds with the option format (--format).")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import pandas as pd
 
 from nicecf.exceptions import FileError, listed
+from nicecf.tables.files.layout import Layout
 
 # What pandas.read_csv takes for a missing cell: a training table that was read by it has none of these.
 MISSING_WORDS = frozenset(
@@ -25,13 +26,26 @@ class FileTable:
     """A table as a file has it.
 
     ``is_text``: whether the file knows no types, and every cell is text. ``where``: where the row at a position stands
-    in the file, for messages: ``line 18``.
+    in the file, for messages: ``line 18``. ``layout``: how it was read, and ``given``: what of that was not recognised
+    but said by the caller; ``grouped``: the columns whose numbers have marks between thousands. ``usual_sep``: what its
+    format has between fields, unless a file is unusual.
     """
 
     name: str
     frame: pd.DataFrame
     is_text: bool
     where: Callable[[int], str]
+    layout: Layout = field(default_factory=Layout)
+    given: Layout = field(default_factory=Layout)
+    grouped: tuple[str, ...] = ()
+    usual_sep: str = ","
+
+    @property
+    def recognised(self) -> dict[str, str]:
+        """The fields of ``layout`` that were recognised as something unusual."""
+        usual = {"sep": (self.usual_sep,), "decimal": (".",), "encoding": ("utf-8", "utf-8-sig")}
+        found = {name: value for name, value in self.layout.given.items() if name not in self.given.given}
+        return {name: value for name, value in found.items() if value not in usual.get(name, ())}
 
 
 @dataclass(frozen=True)
@@ -41,7 +55,8 @@ class TableFormat:
     ``read``: the bytes of a file, and its name for messages -> its table; ``write``: a frame, and the name -> bytes. A
     format of text without types has two more: ``guess``, as ``read``, but each column has the type that its cells look
     like, except for those named, and ``write_protected``, for text that a spreadsheet would take for a formula.
-    ``needs``: what an empty file lacks. ``check``: raises if a package is missing that the format needs.
+    ``needs``: what an empty file lacks. ``check``: raises if a package is missing that the format needs. ``takes``: the
+    fields of a layout that mean something to the format, and ``laid_out``: the format as a layout says.
     """
 
     endings: tuple[str, ...]
@@ -52,6 +67,8 @@ class TableFormat:
     can_be_zipped: bool = True
     needs: str = "a header with the names of the columns, and rows below it"
     check: Callable[[str], object] | None = None
+    takes: tuple[str, ...] = ()
+    laid_out: Callable[[Layout], TableFormat] | None = None
 
 
 def check_header(names: Sequence[Hashable], name: str, *, is_text: bool) -> None:

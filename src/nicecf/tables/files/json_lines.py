@@ -14,7 +14,7 @@ import pandas as pd
 from nicecf.exceptions import FileError, plain
 from nicecf.support.formats import shown_date
 from nicecf.tables.files.cells import FileTable
-from nicecf.tables.files.separated import decoded
+from nicecf.tables.files.encodings import in_utf8
 from nicecf.tables.temporal import plain_moment
 
 # Python reads half a pair of surrogates, which is not a character: no other program accepts it.
@@ -27,7 +27,7 @@ _KINDS = {bool: "true or false", int: "a number", float: "a number", str: "text"
 def read(content: bytes, name: str) -> FileTable:
     """A table of what the objects hold; raises FileError that names a line which is not such an object."""
     records, lines = [], []
-    for line, words in enumerate(decoded(content, name).split("\n"), 1):
+    for line, words in enumerate(in_utf8(content, name).split("\n"), 1):
         if not words.strip():
             continue
         records.append(_record(words, f"{name}, line {line:,},"))

@@ -18,6 +18,7 @@ from nicecf.exceptions import FileError, did_you_mean, listed, plain
 from nicecf.support.types import Floats, Objects
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.files.cells import MISSING_WORDS, FileTable
+from nicecf.tables.files.numerals import in_plain_numbers
 from nicecf.tables.pandas_frames import PandasFrames
 from nicecf.tables.temporal import Temporal
 
@@ -63,12 +64,25 @@ def like(
     did not have are an error.
     """
     _check_columns(table, [str(column.name) for column in columns], ignore, id)
+    labels = _index(table, id)
+    table = in_plain_numbers(table, number_columns(columns))
     given = table.frame.set_axis([str(name) for name in table.frame.columns], axis="columns")
     cells = {at: _read(_Cells(given[str(column.name)], column, table)) for at, column in enumerate(columns)}
     frame = pd.DataFrame(cells, copy=False)
     frame.columns = pd.Index([column.name for column in columns])
-    frame.index = _index(table, id)
+    frame.index = labels
     return frame
+
+
+def number_columns(columns: Sequence[ColumnLike]) -> list[str]:
+    """The columns that held numbers when fit saw them, as measures or as categories."""
+    return [str(column.name) for column in columns if column.temporal is None and _holds_numbers(column)]
+
+
+def _holds_numbers(column: ColumnLike) -> bool:
+    levels = [plain(level) for level in column.levels] if column.is_categorical else []
+    is_number = [isinstance(level, (int, float)) and not isinstance(level, bool) for level in levels]
+    return all(is_number) and (bool(levels) or not column.is_categorical)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +204,7 @@ def _number_hint(word: str) -> str:
     if re.fullmatch(r"[-+]?\d{1,3}(,\d{3})+(\.\d*)?", word):
         return "; write it without commas for thousands"
     if re.fullmatch(r"[-+]?\d+,\d+", word):
-        return "; write it with a decimal point"
+        return "; write it with a decimal point, or say that the file has decimal commas (--decimal ,)"
     return "; correct it, or leave the cell empty if it is not known"
 
 

@@ -118,8 +118,11 @@ def as_svg(figure: Figure, prefix: str | None = None) -> str:
     return svg.replace("<svg", f'<svg id="{prefix}" role="img" aria-label="{escape(str(figure.get_label()))}"', 1)
 
 
-def drawn(figure: Figure, suffix: Suffix, *, dpi: float = DPI) -> bytes:
-    """The bytes of a file of a figure: the same for the same figure, if its settings are."""
+def drawn(figure: Figure, suffix: Suffix, *, dpi: float = DPI, alt: str = "") -> bytes:
+    """The bytes of a file of a figure: the same for the same figure, if its settings are.
+
+    ``alt``: what it shows in words, kept in the metadata of the file for those who cannot see it.
+    """
     written = io.BytesIO()
     with _ALONE:
         is_to_be_cropped = matplotlib("matplotlib").rcParams["savefig.bbox"] is not None
@@ -131,9 +134,13 @@ def drawn(figure: Figure, suffix: Suffix, *, dpi: float = DPI) -> bytes:
             facecolor=figure.get_facecolor(),
             edgecolor=figure.get_edgecolor(),
             bbox_inches=figure.bbox_inches if is_to_be_cropped else None,
-            metadata=dict.fromkeys(_UNWANTED[suffix]),
+            metadata={**dict.fromkeys(_UNWANTED[suffix]), **_described(alt, suffix)},
         )
     return written.getvalue()
+
+
+def _described(alt: str, suffix: Suffix) -> dict[str, str]:
+    return {{"png": "Description", "svg": "Description", "pdf": "Subject"}[suffix]: alt} if alt else {}
 
 
 def matplotlib(module: str, *, extra: str = "plots", needed_by: str = "nicecf.plots") -> Any:  # it has no types

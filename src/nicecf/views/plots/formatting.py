@@ -17,6 +17,7 @@ from nicecf.support.types import CellValue, Label
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import TableStatistics
 from nicecf.tables.temporal import plain_moment
+from nicecf.views.telling import Teller
 from nicecf.views.words.formatting import Formatter
 from nicecf.views.words.rounding import digits, formatted_numbers
 from nicecf.views.words.wording import Wording
@@ -44,18 +45,23 @@ class PlotFormatter:
         return cls(batch.schema, batch.provenance.statistics, Formatter.of(batch, wording), classes, batch.target)
 
     @property
+    def teller(self) -> Teller:
+        """Says the words of the picture."""
+        return Teller(self.formatter.wording)
+
+    @property
     def missing(self) -> str:
         """What a missing value is called."""
         return self.formatter.wording.phrases["value.missing"]
 
     def feature(self, j: int) -> str:
         """The name of a feature."""
-        return seen(self.formatter.name(self.schema.columns[j].name))
+        return self._seen(self.formatter.name(self.schema.columns[j].name))
 
     def label(self, code: int) -> str:
         """The name of a class, by its position."""
         called = self.formatter.wording.label(self.classes[code])
-        return self._text(self.classes[code]) if called is None else seen(called)
+        return self._text(self.classes[code]) if called is None else self._seen(called)
 
     def percent(self, probability: float) -> str:
         """A probability; never rounded to certainty."""
@@ -105,12 +111,12 @@ class PlotFormatter:
         value = plain(plain_moment(value))
         if isinstance(value, (date, timedelta)):
             return self.formatter.text(value)
-        return self.formatter.number(digits(value)) if isinstance(value, float) else seen(str(value))
+        return self.formatter.number(digits(value)) if isinstance(value, float) else self._seen(str(value))
 
     def _moment(self, j: int, value: CellValue) -> str:
         if value is None:
             return self.missing
-        return seen(self.formatter.wording.measured(self.schema.columns[j].name, self.formatter.text(value)))
+        return self._seen(self.formatter.wording.measured(self.schema.columns[j].name, self.formatter.text(value)))
 
     def _number(self, j: int, value: float, decimals: int) -> str:
         if np.isnan(value):
@@ -122,7 +128,10 @@ class PlotFormatter:
     def _measured(self, j: int, text: str | None) -> str:
         if text is None:
             return self.missing
-        return seen(self.formatter.wording.measured(self.schema.columns[j].name, self.formatter.number(text)))
+        return self._seen(self.formatter.wording.measured(self.schema.columns[j].name, self.formatter.number(text)))
+
+    def _seen(self, text: str) -> str:
+        return seen(text, self.formatter.wording)
 
 
 def number(value: float, decimals: int) -> str:
@@ -136,10 +145,10 @@ def number(value: float, decimals: int) -> str:
     return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
-def seen(text: str) -> str:
+def seen(text: str, wording: Wording) -> str:
     r"""Any text in one line that can be seen.
 
-    >>> seen("a\n b"), seen(" ")
+    >>> seen("a\n b", Wording()), seen(" ", Wording())
     ('a b', '(empty)')
     """
-    return in_one_line(text) or "(empty)"
+    return in_one_line(text) or wording.say("plot.empty")

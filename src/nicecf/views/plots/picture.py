@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, get_args
 
 from nicecf.exceptions import OptionError
 from nicecf.support.files import checked, writing
+from nicecf.views.documents.html import text
 from nicecf.views.plots.canvas import DPI, Suffix, drawn
 
 if TYPE_CHECKING:
@@ -48,14 +50,28 @@ class Picture:
     def _repr_png_(self) -> bytes:
         return _bytes(self.figure, "png", dpi=_ON_SCREEN)
 
+    def _repr_html_(self) -> str:
+        png = b64encode(self._repr_png_()).decode()
+        return f'<img alt="{text(self.alt)}" style="max-width:100%" src="data:image/png;base64,{png}">'
+
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> tuple[dict[str, object], dict[str, dict[str, str]]]:
+        """What a notebook keeps: programs that show the PNG find the description beside it."""
+        shown = {"text/html": self._repr_html_(), "image/png": self._repr_png_(), "text/plain": repr(self)}
+        return shown, {"image/png": {"alt": self.alt}}
+
     def __repr__(self) -> str:
         """What it shows, and how to keep it."""
         return f"<Picture: {self.alt} Keep it with .save('picture.png'), .svg or .pdf.>"
 
 
 def _bytes(figure: Figure, suffix: Suffix, *, dpi: float = DPI) -> bytes:
-    contents = drawn(figure, suffix, dpi=dpi)
-    return _numbered(contents.decode()).encode() if suffix == "svg" else contents
+    contents = drawn(figure, suffix, dpi=dpi, alt=str(figure.get_label()))
+    if suffix != "svg":
+        return contents
+    svg = _numbered(contents.decode())
+    return svg.replace("<svg", f'<svg role="img" aria-label="{text(figure.get_label())}"', 1).encode()
 
 
 def _numbered(svg: str) -> str:

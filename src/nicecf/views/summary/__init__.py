@@ -18,7 +18,10 @@ from nicecf.tables.schema import Schema, differs
 from nicecf.tables.temporal import Temporal
 from nicecf.views.summary import tables
 from nicecf.views.summary.grouping import By, Groups, groups_by
+from nicecf.views.summary.totals import Totals, totals_of
 from nicecf.views.summary.unseen import in_words, unseen_in, unseen_table
+from nicecf.views.telling import Teller
+from nicecf.views.words.wording import Wording
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,11 +30,14 @@ class Summary:
 
     With ``by``, also for each group of a column. Each row counts once: of several counterfactuals, the first.
 
+    ``totals``: over all rows, how many ``changed``, stay ``unchanged`` or were ``not_found``, and the ``mean_changes``
+    and ``mean_distance`` of those that changed.
+
     ``groups``, one line per class (and ``group``): ``rows``; ``found``, how many have a counterfactual; ``coverage``,
-    their share; of those, ``mean_changes``, ``mean_distance`` and ``median_distance`` (the cost of recourse),
-    ``mean_plausibility`` where the explainer has a measure of it; with ``by`` the ``ratio`` of the mean distance to
-    that of the group that is best off in this class. A row that is in the target already costs nothing. Columns that
-    move together are one change.
+    their share; ``changed``, for how many of them something has to change; of those, ``mean_changes``,
+    ``mean_distance`` and ``median_distance`` (the cost of recourse), ``mean_plausibility`` where the explainer has a
+    measure of it; with ``by`` the ``ratio`` of the mean distance to that of the group that is best off in this class.
+    Rows that are in the target already are in no mean. Columns that move together are one change.
 
     ``features``, one line per class (and ``group``) and feature, the most frequent first: ``rows`` that were found;
     ``changed``, in how many of them the feature changes, and their ``share``. Numbers: ``median_change``, with a sign,
@@ -55,6 +61,8 @@ class Summary:
     unseen: pd.DataFrame = field(default_factory=lambda: unseen_table(()))
     n_unseen: int = 0
     unseen_note: str | None = None
+    totals: Totals = field(default_factory=lambda: Totals(0, 0, 0, 0, np.nan, np.nan))
+    wording: Wording = field(default_factory=Wording)
 
     def __repr__(self) -> str:
         """Both tables, as far as 100 columns and a screen take them."""
@@ -76,10 +84,11 @@ class Lines:
     changes: Ints
 
 
-def summary_of(batch: Batch, by: By = None) -> Summary:
-    """The summary of a batch, by the first counterfactual of each row."""
+def summary_of(batch: Batch, by: By = None, wording: Wording | None = None) -> Summary:
+    """The summary of a batch, by the first counterfactual of each row; it prints itself in a wording."""
+    teller = Teller.of(batch, wording)
     first = batch.first_of_rows
-    groups = None if by is None else groups_by(by, batch.schema, batch.before.values, batch.labels, first)
+    groups = None if by is None else groups_by(by, batch.schema, batch.before.values, batch.labels, first, teller)
     lines = Lines(
         batch.before.values[first],
         batch.after.values[first],
@@ -88,21 +97,30 @@ def summary_of(batch: Batch, by: By = None) -> Summary:
         batch.errors[first],
         batch.n_changes[first],
     )
-    summary = summarize(lines, batch.schema, batch.distance, batch.classes, groups, note=_note(batch, len(first)))
+    note = _note(batch, len(first), teller)
+    summary = summarize(lines, batch.schema, batch.distance, batch.classes, groups, note=note)
     unseen, n_unseen = unseen_in(batch, first)
     is_guarded = any(column.common is not None for column in batch.schema.columns)
-    note = in_words(unseen, n_unseen, len(first), is_guarded=is_guarded)
-    return replace(summary, unseen=unseen, n_unseen=n_unseen, unseen_note=note)
+    return replace(
+        summary,
+        unseen=unseen,
+        n_unseen=n_unseen,
+        unseen_note=in_words(unseen, n_unseen, len(first), is_guarded=is_guarded, teller=teller),
+        totals=totals_of(batch),
+        wording=teller.wording,
+    )
 
 
-def _note(batch: Batch, n_rows: int) -> str | None:
+def _note(batch: Batch, n_rows: int, teller: Teller) -> str | None:
     """What is not counted."""
     notes = []
     if n_rows < len(batch):
-        notes.append(f"Each row counts once: of {len(batch):,} counterfactuals, the first of each row.")
+        notes.append(teller.say("summary.counts_once", count=len(batch)))
     if batch.is_derived.any():
-        derived = listed([batch.schema.names[j] for j in np.flatnonzero(batch.is_derived)])
-        notes.append(f"Columns that follow from others are not counted: {derived}.")
+        names = [batch.schema.names[j] for j in np.flatnonzero(batch.is_derived)]
+        given = [teller.wording.given_name(name) for name in names]
+        derived = listed(names) if not any(given) else ", ".join(map(teller.name, names))
+        notes.append(teller.say("summary.derived", derived=derived))
     return " ".join(notes) or None
 
 
@@ -141,12 +159,14 @@ def summarize(
 def _costs(lines: Lines, cell: Ints, n_cells: int, total: Floats) -> dict[str, Any]:  # columns of a frame
     rows = np.bincount(cell, minlength=n_cells)
     found = np.bincount(cell[lines.found], minlength=n_cells)
+    changed = lines.found & (lines.changes > 0)
     measured = {"changes": lines.changes, "distance": total, "error": lines.errors}
-    of = pd.DataFrame({name: np.where(lines.found, one, np.nan) for name, one in measured.items()}).groupby(cell)
+    of = pd.DataFrame({name: np.where(changed, one, np.nan) for name, one in measured.items()}).groupby(cell)
     table = {
         "rows": rows,
         "found": found,
         "coverage": found / rows,
+        "changed": np.bincount(cell[changed], minlength=n_cells),
         "mean_changes": of["changes"].mean().to_numpy(),
         "mean_distance": of["distance"].mean().to_numpy(),
         "median_distance": of["distance"].median().to_numpy(),

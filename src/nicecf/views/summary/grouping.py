@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import OptionError, listed, plain
-from nicecf.support.formats import shown
 from nicecf.support.types import CellValue, Floats, Ints
 from nicecf.tables import pandas_temporal
 from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
 from nicecf.tables.temporal import Temporal
 from nicecf.views.documents.columns import significant
+from nicecf.views.telling import Teller
 
 # The name of a column or its position; or one value per row, as any library's column of them; None for no groups.
 By: TypeAlias = Any
@@ -34,7 +34,7 @@ class Groups:
     labels: tuple[CellValue, ...]
 
 
-def groups_by(by: By, schema: Schema, rows: Floats, index: pd.Index[Hashable], first: Ints) -> Groups:
+def groups_by(by: By, schema: Schema, rows: Floats, index: pd.Index[Hashable], first: Ints, teller: Teller) -> Groups:
     """The groups of the rows at the positions ``first``, of encoded rows with their labels.
 
     ``by`` names a column, or gives its position; or holds one value per row. A pandas Series is aligned by its
@@ -42,18 +42,18 @@ def groups_by(by: By, schema: Schema, rows: Floats, index: pd.Index[Hashable], f
     """
     if isinstance(by, (str, bytes, int, np.integer)) or _is_name(by, schema):
         j = schema.position(by, "by")
-        return _of_column(schema, j, rows[first, j])
-    return _of_values(_one_per_row(by, index, first))
+        return _of_column(schema, j, rows[first, j], teller)
+    return _of_values(_one_per_row(by, index, first), teller)
 
 
 def _is_name(by: By, schema: Schema) -> bool:
     return isinstance(by, Hashable) and not isinstance(by, pd.Series) and by in schema.names
 
 
-def _of_column(schema: Schema, j: int, values: Floats) -> Groups:
+def _of_column(schema: Schema, j: int, values: Floats, teller: Teller) -> Groups:
     column = schema.columns[j]
     if not column.is_categorical:
-        return _of_numbers(values, str(column.name), column.temporal)
+        return _of_numbers(values, str(column.name), teller, column.temporal)
     codes = codes_of(values)
     in_order = column.is_ordinal or isinstance(column.prototype.dtype, pd.CategoricalDtype)
     return _of_codes(codes, [plain(level) for level in column.levels], str(column.name), in_order=in_order)
@@ -102,16 +102,16 @@ def _aligned(by: pd.Series[CellValue], labels: pd.Index[Hashable]) -> pd.Series[
     return by.iloc[places]
 
 
-def _of_values(values: pd.Series[CellValue]) -> Groups:
+def _of_values(values: pd.Series[CellValue], teller: Teller) -> Groups:
     name = "group" if values.name is None else str(values.name)
     if values.dtype == object:
         values = values.infer_objects()
     dtype = values.dtype
     moments = pandas_temporal.read(values, name)
     if moments is not None:
-        return _of_numbers(moments[1], name, moments[0])
+        return _of_numbers(moments[1], name, teller, moments[0])
     if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype):
-        return _of_numbers(values.to_numpy(dtype=np.float64, na_value=np.nan), name)
+        return _of_numbers(values.to_numpy(dtype=np.float64, na_value=np.nan), name, teller)
     if isinstance(dtype, pd.CategoricalDtype):
         return _of_codes(values.cat.codes.to_numpy(dtype=np.intp), list(dtype.categories), name, in_order=True)
     try:
@@ -139,7 +139,7 @@ def _sorted(levels: Sequence[CellValue]) -> list[int]:
         return sorted(range(len(levels)), key=lambda at: str(levels[at]))
 
 
-def _of_numbers(values: Floats, name: str, temporal: Temporal | None = None) -> Groups:
+def _of_numbers(values: Floats, name: str, teller: Teller, temporal: Temporal | None = None) -> Groups:
     """``temporal``: the dates that the numbers stand for."""
     is_missing = np.isnan(values)
     present = values[~is_missing]
@@ -155,19 +155,23 @@ def _of_numbers(values: Floats, name: str, temporal: Temporal | None = None) -> 
     # A part is called by the least and the greatest value in it: that is exact, and says to which part an end belongs.
     limits = [(present[parts == part].min(), present[parts == part].max()) for part in range(parts.max() + 1)]
     if temporal is not None:
-        spans = [[shown(temporal.value(end)) for end in dict.fromkeys(both)] for both in limits]
-        return _of_codes(codes, [" to ".join(span) for span in spans], name, in_order=True)
-    return _of_codes(codes, _intervals(limits), name, in_order=True)
+        spans = [[teller.value(None, temporal.value(end)) for end in dict.fromkeys(both)] for both in limits]
+        return _of_codes(codes, [_span(span, teller) for span in spans], name, in_order=True)
+    return _of_codes(codes, _intervals(limits, teller), name, in_order=True)
 
 
-def _intervals(limits: Sequence[tuple[float, float]]) -> list[str]:
+def _intervals(limits: Sequence[tuple[float, float]], teller: Teller) -> list[str]:
     """``300 to 620``, with as many digits as it takes to tell the parts apart."""
     for digits in range(4, 17):
         shown = [tuple(dict.fromkeys(significant(one, digits) for one in both)) for both in limits]
         ends = [one for both in shown for one in both]
         if len(set(ends)) == len(ends):
             break
-    return [" to ".join(both) for both in shown]
+    return [_span([teller.number(end) for end in both], teller) for both in shown]
+
+
+def _span(ends: Sequence[str], teller: Teller) -> str:
+    return ends[0] if len(ends) == 1 else teller.say("summary.group_span", low=ends[0], high=ends[1])
 
 
 def _whole(value: float) -> float | int:

@@ -8,16 +8,12 @@ import numpy as np
 import pandas as pd
 
 from nicecf.results.batch import Batch
-from nicecf.support.formats import one_line
 from nicecf.support.types import Ints
 from nicecf.tables.seen import CATEGORY, MISSING, OUTSIDE, new_values
+from nicecf.views.telling import Teller
+from nicecf.views.words.wording import Wording
 
 _KINDS = {OUTSIDE: "outside", CATEGORY: "category", MISSING: "missing"}
-_IN_WORDS = {
-    "outside": ("outside the range", "outside the range"),
-    "category": ("unseen category", "unseen categories"),
-    "missing": ("missing", "missing"),
-}
 _FEATURES_SHOWN = 3
 
 
@@ -48,7 +44,9 @@ def unseen_table(lines: Iterable[tuple[Hashable, str, int]]) -> pd.DataFrame:
     )
 
 
-def in_words(unseen: pd.DataFrame, n_unseen: int, n_rows: int, *, is_guarded: bool) -> str | None:
+def in_words(
+    unseen: pd.DataFrame, n_unseen: int, n_rows: int, *, is_guarded: bool, teller: Teller | None = None
+) -> str | None:
     """How many of the rows have such values, and of which features, in a line; None if none has.
 
     ``is_guarded``: with ``min_count``, what too few training rows hold is not told from what none has.
@@ -58,19 +56,26 @@ def in_words(unseen: pd.DataFrame, n_unseen: int, n_rows: int, *, is_guarded: bo
     """
     if not n_unseen:
         return None
+    teller = teller or Teller(Wording())
     parts = []
-    for kind, (one, several) in _IN_WORDS.items():
+    for kind in _KINDS.values():
         those = unseen[unseen["kind"] == kind]
         if len(those):
-            count = int(those["rows"].sum())
-            parts.append(f"{count:,} {one if count == 1 else several} ({_features(those)})")
-    have = "row has" if n_rows == 1 else "rows has" if n_unseen == 1 else "rows have"
-    which = "that training never saw, or rarely (min_count)" if is_guarded else "that training never saw"
-    return f"{n_unseen:,} of {n_rows:,} {have} values {which}: {', '.join(parts)}"
+            parts.append(
+                teller.counted(f"summary.unseen_{kind}", int(those["rows"].sum()), features=_features(those, teller))
+            )
+    number = "of_one_row" if n_rows == 1 else "one" if n_unseen == 1 else "several"
+    return teller.say(
+        f"summary.unseen_{'guarded_' if is_guarded else ''}{number}",
+        count=n_unseen,
+        rows=n_rows,
+        parts=teller.wording.phrases["list.between"].join(parts),
+    )
 
 
-def _features(those: pd.DataFrame) -> str:
+def _features(those: pd.DataFrame, teller: Teller) -> str:
     each = zip(those["feature"], those["rows"], strict=True)
-    named = [f"{one_line(str(name))} {count:,}" for name, count in each]
+    named = [f"{teller.name(name)} {teller.count(int(count))}" for name, count in each]
     more = len(named) - _FEATURES_SHOWN
-    return ", ".join([*named[:_FEATURES_SHOWN], *([f"and {more:,} more"] if more > 0 else [])])
+    rest = [teller.say("summary.unseen_more", count=more)] if more > 0 else []
+    return teller.wording.phrases["list.between"].join([*named[:_FEATURES_SHOWN], *rest])

@@ -243,7 +243,7 @@ def _wholes(batch: Batch, formatter: Formatter, order: Ints, is_together: list[b
         members = [str(name) for name, of_it in zip(batch.schema.names, is_member, strict=True) if of_it]
         stem = _stem(members)
         names = [changes["feature"].iat[at] for at in (first, second)]
-        if stem and not any(formatter.wording.has_name(name) for name in names):
+        if stem and all(formatter.wording.given_name(name) is None for name in names):
             values = [formatter.text(str(name).removeprefix(stem)) for name in names]
             feature = readable(one_line(stem.rstrip(_BETWEEN)))
             found[first] = FormattedChange(feature, values[0], values[1], column=stem.rstrip(_BETWEEN))
@@ -317,6 +317,11 @@ class Formatter:
             "quantity_of": self.label(line.label),
             "line": self.clauses(*line.clauses),
         }
+
+    def chance_of(self, line: Line, number: str) -> str:
+        """The quantity of a line with its value, a number of percent, in a table or a picture."""
+        chance = self.percentage(number)
+        return self.wording.say("line.of", quantity_of=self.label(line.label), chance=chance)
 
     def number(self, text: str, feature: Hashable = None) -> str:
         """A number as Python writes it, in the manner of the language; of a feature, if that is known."""

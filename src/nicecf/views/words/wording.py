@@ -128,9 +128,10 @@ class Wording:
         """What a feature is called, in one line."""
         return one_line(_looked_up(self.names, feature) or str(feature))
 
-    def has_name(self, feature: Hashable) -> bool:
-        """Whether it says what a feature is called."""
-        return _looked_up(self.names, feature) is not None
+    def given_name(self, feature: Hashable) -> str | None:
+        """The name that the wording gives a feature, in one line; None if it gives none."""
+        given = _looked_up(self.names, feature)
+        return None if given is None else one_line(given)
 
     def label(self, label: Hashable) -> str | None:
         """What a class is called, in one line; None if nothing is said of it."""

@@ -11,7 +11,8 @@ from nicecf.support.types import Floats
 from nicecf.tables.ordered import codes_of
 from nicecf.tables.statistics import ColumnStatistics
 from nicecf.tables.temporal import Temporal
-from nicecf.views.plots.data.common import Caption, Explanation, Message, Step, counted, evened, listed
+from nicecf.views.plots.data.common import Caption, Explanation, Message, Step, evened
+from nicecf.views.telling import Teller
 from nicecf.views.words.wording import Wording
 
 _MOST_CHANGES = 8
@@ -25,7 +26,8 @@ class Numbers:
 
     ``heights``: how many rows a bar stands for, evened out where bars hold different numbers of possible values.
     ``missing`` is what that is called, ``chance`` its share of the training rows as it is written, empty if none.
-    ``is_cut``: the outermost values are far away, and left out. ``temporal``: the dates that the numbers stand for.
+    ``is_cut``: the outermost values are far away, and left out. ``is_whole``: all training values are whole numbers.
+    ``temporal``: the dates that the numbers stand for.
     """
 
     edges: Floats
@@ -36,6 +38,7 @@ class Numbers:
     missing: str
     chance: str
     is_cut: bool
+    is_whole: bool = False
     temporal: Temporal | None = None
 
 
@@ -72,28 +75,29 @@ class Changes:
     caption: Caption
     panels: tuple[Panel, ...]
     n_rows: int
+    teller: Teller
 
 
 def changes_of(one: Counterfactual, wording: Wording | None = None) -> Changes | Message:
     """A panel for each change, and for what follows from them; those beyond the eighth are named in a note."""
     this = Explanation.of(one, wording, who="changes()")
-    title = "What would have to change"
+    teller = this.teller
     if this.nothing:
-        return Message(Caption(title, f"The model says {this.now}.", (), f"{title}. {this.nothing}"), this.nothing)
-    title = f"What would make it {this.target} instead of {this.decided}"
+        return this.message(teller.say("plot.changes_title_of_none"))
+    title = teller.say("plot.changes_title", target=this.target, decision=this.decided)
     features = this.by_importance()
     steps = [this.step(j) for j in features]
     rest = [step for step in steps[_MOST_CHANGES:] if not step.is_derived]
     derived = [step for step in steps[_MOST_CHANGES:] if step.is_derived]
-    alt = f"{title}: {listed(steps, 5)}. The decision goes from {this.now} to {this.then}."
+    alt = teller.say("plot.changes_alt", title=title, changes=this.told(steps, 5), now=this.now, then=this.then)
     statistics = this.batch.provenance.statistics
     panels = tuple(_panel(this, j, statistics.columns[j]) for j in features[:_MOST_CHANGES])
-    notes = [f"… and {counted(len(rest), 'more change', 'more changes')}: {listed(rest, 30)}"] if rest else []
+    notes = [teller.counted("plot.changes_more", len(rest), changes=this.told(rest, 30))] if rest else []
     if derived:
-        notes.append(f"… and {listed(derived, 10)}")
+        notes.append(teller.say("plot.changes_more_derived", changes=this.told(derived, 10)))
     if any(isinstance(panel.spread, Numbers) and panel.spread.is_cut for panel in panels):
-        notes.append("Where an axis ends in ··· the outermost 1 % of the training values are left out.")
-    return Changes(Caption(title, f"{this.now} → {this.then}", tuple(notes), alt), panels, statistics.n_rows)
+        notes.append(teller.say("plot.changes_cut"))
+    return Changes(Caption(title, f"{this.now} → {this.then}", tuple(notes), alt), panels, statistics.n_rows, teller)
 
 
 def _panel(this: Explanation, j: int, statistics: ColumnStatistics) -> Panel:
@@ -113,7 +117,8 @@ def _numbers(this: Explanation, j: int, statistics: ColumnStatistics, before: fl
     chance = this.formatter.percent(share) if statistics.n_missing else ""
     temporal = this.batch.schema.columns[j].temporal
     edges, heights, is_cut = _seen(statistics.edges, evened(statistics, temporal), np.array([before, after]))
-    return Numbers(edges, heights, before, after, share, this.formatter.missing, chance, is_cut, temporal)
+    is_whole = temporal is None and statistics.is_exact and statistics.decimals == 0
+    return Numbers(edges, heights, before, after, share, this.formatter.missing, chance, is_cut, is_whole, temporal)
 
 
 def _seen(edges: Floats, heights: Floats, marks: Floats) -> tuple[Floats, Floats, bool]:
@@ -154,5 +159,5 @@ def _categories(this: Explanation, j: int, statistics: ColumnStatistics, before:
         shown.sort(key=lambda code: code % (n_levels + 1))  # a missing value, -1, comes last
     bars = [Bar(this.formatter.value(j, code), int(counts[code])) for code in shown]
     n_left_out = sum(int(counts[code]) for code in left_out)
-    rest = Bar(counted(len(left_out), "other", "others"), n_left_out) if left_out else None
+    rest = Bar(this.teller.counted("plot.others", len(left_out)), n_left_out) if left_out else None
     return Categories(tuple(bars), shown.index(before), shown.index(after), rest)

@@ -16,7 +16,9 @@ from nicecf.tables.schema import differs
 from nicecf.tables.statistics import ColumnStatistics
 from nicecf.tables.temporal import Temporal
 from nicecf.views.plots.formatting import PlotFormatter
+from nicecf.views.telling import Teller
 from nicecf.views.words.formatting import by_importance
+from nicecf.views.words.line import lines_of
 from nicecf.views.words.wording import Wording
 
 
@@ -47,10 +49,6 @@ class Step:
     after: str
     is_derived: bool = False
 
-    def __str__(self) -> str:
-        """``credit_score 626 → 708``, or with ``(follows)`` behind it."""
-        return f"{self.feature} {self.before} → {self.after}{' (follows)' if self.is_derived else ''}"
-
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
@@ -75,6 +73,11 @@ class Explanation:
         formatter = PlotFormatter.of(batch, wording)
         changes = formatter.changes(batch)
         return [cls(batch.take(np.array([i])), formatter, changes[i]) for i in range(len(batch))]
+
+    @property
+    def teller(self) -> Teller:
+        """Says the words of the picture."""
+        return self.formatter.teller
 
     @property
     def found(self) -> bool:
@@ -109,12 +112,21 @@ class Explanation:
     @property
     def now(self) -> str:
         """The decision on the row: ``denied (51 %)``."""
-        return f"{self.decided} ({self.formatter.chance(self.batch.before.probability[0])})"
+        return self._with_chance(self.decided, is_after=False)
 
     @property
     def then(self) -> str:
         """The decision on the counterfactual."""
-        return f"{self.target} ({self.formatter.chance(self.batch.after.probability[0])})"
+        return self._with_chance(self.target, is_after=True)
+
+    def _with_chance(self, decision: str, *, is_after: bool) -> str:
+        """A decision with its chance; where that takes naming, with that of the quantity that tells."""
+        scored, lines = self.batch.after if is_after else self.batch.before, lines_of(self.batch)
+        chance = self.formatter.chance(scored.probability[0])
+        if lines is not None:
+            (line,) = lines.all()
+            chance = self.formatter.formatter.chance_of(line, line.after if is_after else line.before)
+        return self.teller.say("table.decision", decision=decision, chance=chance)
 
     @property
     def distance(self) -> float:
@@ -130,12 +142,22 @@ class Explanation:
     def nothing(self) -> str | None:
         """Why there is nothing to draw, in words; None where something changes."""
         if not self.found:
-            return f"No counterfactual was found: {self.formatter.reason(self.batch.reasons[0])}."
-        return None if self.formatted else f"The model says {self.now} already; nothing has to change."
+            return self.teller.say("plot.not_found", reason=self.formatter.reason(self.batch.reasons[0]))
+        return None if self.formatted else self.teller.say("plot.unchanged", decision=self.now)
 
     def step(self, j: int) -> Step:
         """The change of a feature."""
         return Step(self.formatter.feature(j), *self.formatted[j], is_derived=bool(self.batch.is_derived[j]))
+
+    def told(self, steps: Iterable[Step], most: int) -> str:
+        """The first few changes in a line, ``credit_score 626 → 708``, and how many more there are."""
+        return self.teller.listed((told(self.teller, step) for step in steps), most)
+
+    def message(self, title: str) -> Message:
+        """What is shown in place of a picture with this title, where there is nothing to draw."""
+        words = self.nothing or ""
+        alt = self.teller.say("plot.alt_message", title=title, words=words)
+        return Message(Caption(title, self.teller.say("plot.model_says", decision=self.now), (), alt), words)
 
     def by_importance(self) -> list[int]:
         """The features that change, what matters most first, and what follows from others last."""
@@ -150,22 +172,16 @@ class Explanation:
         return [self.step(j) for j in self.by_importance() if self.batch.is_derived[j]]
 
 
+def told(teller: Teller, step: Step) -> str:
+    """``credit_score 626 → 708``, or with ``(follows)`` behind it."""
+    phrase = "plot.step_follows" if step.is_derived else "plot.step"
+    return teller.say(phrase, feature=step.feature, before=step.before, after=step.after)
+
+
 def check_many(cfs: Counterfactuals, *, who: str) -> None:
     """OptionError unless it is a Counterfactuals."""
     if not isinstance(cfs, Counterfactuals):
         raise OptionError(f"{who} draws what explain gives, a Counterfactuals, got {type(cfs).__name__}.")
-
-
-def listed(parts: Iterable[object], most: int) -> str:
-    """The first few, and how many more there are.
-
-    >>> listed(["a", "b", "c", "d"], 2)
-    'a, b and 2 more'
-    """
-    every = list(map(str, parts))
-    if len(every) <= most:
-        return ", ".join(every)
-    return f"{', '.join(every[:most])} and {len(every) - most:,} more"
 
 
 def evened(statistics: ColumnStatistics, temporal: Temporal | None = None) -> Floats:
@@ -180,12 +196,3 @@ def evened(statistics: ColumnStatistics, temporal: Temporal | None = None) -> Fl
     held = np.diff(steps)
     held[-1] += np.round(statistics.edges[-1] * per_one, 6) == steps[-1]  # the last edge belongs to its bar
     return np.asarray(statistics.counts * np.median(held) / np.maximum(held, 1))
-
-
-def counted(n: int, what: str, more: str | None = None) -> str:
-    """A number and what it counts.
-
-    >>> counted(1, "change"), counted(1200, "change")
-    ('1 change', '1,200 changes')
-    """
-    return f"{n:,} {what if n == 1 else more or what + 's'}"

@@ -10,8 +10,9 @@ from nicecf.results.batch import Batch
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.support.types import Bools
 from nicecf.tables.schema import differs
-from nicecf.views.plots.data.common import Caption, Message, check_many, counted, listed
+from nicecf.views.plots.data.common import Caption, Message, check_many
 from nicecf.views.plots.formatting import PlotFormatter
+from nicecf.views.telling import Teller
 from nicecf.views.words.wording import Wording
 
 _FEW = 12
@@ -58,6 +59,7 @@ class Frequencies:
     groups: tuple[Group, ...]
     lines: tuple[Line, ...]
     folded: str | None
+    teller: Teller
 
 
 def frequencies_of(cfs: Counterfactuals, wording: Wording | None = None) -> Frequencies | Message:
@@ -68,11 +70,11 @@ def frequencies_of(cfs: Counterfactuals, wording: Wording | None = None) -> Freq
     check_many(cfs, who="frequencies()")
     batch = cfs.batch.take(cfs.batch.first_of_rows)
     formatter = PlotFormatter.of(batch, wording)
-    title = "How often each feature changes"
+    teller = formatter.teller
+    title = teller.say("plot.frequencies_title")
     n_found = int(batch.found.sum())
     if not n_found:
-        words = f"No counterfactual was found for {'any of ' if len(batch) > 1 else ''}{counted(len(batch), 'row')}."
-        return Message(Caption(title, "", (), f"{title}. {words}"), words)
+        return _message(teller, title, teller.counted("plot.frequencies_not_found", len(batch)))
     changed = differs(batch.before.values, batch.after.values) & batch.found[:, None] & ~batch.is_derived
     rows, values = (
         np.where(np.isnan(batch.before.values), 0.0, batch.before.values),
@@ -80,9 +82,13 @@ def frequencies_of(cfs: Counterfactuals, wording: Wording | None = None) -> Freq
     )
     is_number = ~batch.schema.by_equality & ~np.isnan(batch.before.values) & ~np.isnan(batch.after.values)
     up, down = changed & is_number & (values > rows), changed & is_number & (values < rows)
-    decided, counts = np.unique(batch.before.decided[batch.found], return_counts=True)
+    is_moving = batch.found & changed.any(axis=1)
+    if not is_moving.any():
+        return _message(teller, title, teller.counted("plot.frequencies_unchanged", n_found))
+    # A decision of which no row changes would be an empty panel: a note counts its rows.
+    decided, counts = np.unique(batch.before.decided[is_moving], return_counts=True)
     largest = np.sort(np.argsort(-counts, kind="stable")[:_MOST_CLASSES])
-    groups = [(int(decided[i]), batch.found & (batch.before.decided == decided[i])) for i in largest]
+    groups = [(int(decided[i]), is_moving & (batch.before.decided == decided[i])) for i in largest]
     totals = changed.sum(axis=0)
     order = np.argsort(-totals, kind="stable")
     order = order[~batch.is_derived[order]]
@@ -97,17 +103,29 @@ def frequencies_of(cfs: Counterfactuals, wording: Wording | None = None) -> Freq
         for j in shown
     ]
     labels = tuple(Group(formatter.label(code), int(mine.sum())) for code, mine in groups)
-    top = [f"{formatter.feature(j)} in {formatter.percent(totals[j] / n_found)}" for j in order[:5] if totals[j]]
-    alt = f"{title}, over {counted(n_found, 'row')} with a counterfactual: {listed(top, 5) or 'none changes'}."
-    subtitle = (
-        "Share of the rows with a counterfactual in which the feature changes, by the model's decision on the row"
-    )
+    n_moving = int(is_moving.sum())
+    top = [
+        teller.say("plot.frequencies_of", feature=formatter.feature(j), share=formatter.percent(totals[j] / n_moving))
+        for j in order[:5]
+        if totals[j]
+    ]
+    alt = teller.counted("plot.frequencies_alt", n_moving, title=title, features=teller.listed(top, 5))
     return Frequencies(
-        Caption(title, subtitle, _notes(batch, changed, len(decided) - len(groups), formatter), alt),
+        Caption(
+            title,
+            teller.say("plot.frequencies_subtitle"),
+            _notes(batch, changed, len(decided) - len(groups), formatter),
+            alt,
+        ),
         labels,
         tuple(lines),
-        _folded(n_changing - len(shown), len(order) - max(n_changing, len(shown))),
+        _folded(teller, n_changing - len(shown), len(order) - max(n_changing, len(shown))),
+        teller,
     )
+
+
+def _message(teller: Teller, title: str, words: str) -> Message:
+    return Message(Caption(title, "", (), teller.say("plot.alt_message", title=title, words=words)), words)
 
 
 def _shares(formatter: PlotFormatter, up: Bools, down: Bools, other: Bools) -> Shares:
@@ -116,19 +134,22 @@ def _shares(formatter: PlotFormatter, up: Bools, down: Bools, other: Bools) -> S
 
 
 def _notes(batch: Batch, changed: Bools, n_classes_left_out: int, formatter: PlotFormatter) -> tuple[str, ...]:
-    derived = listed((formatter.feature(j) for j in np.flatnonzero(batch.is_derived).tolist()), 4)
+    teller = formatter.teller
+    derived = teller.listed((formatter.feature(j) for j in np.flatnonzero(batch.is_derived).tolist()), 4)
     n_missed = int((~batch.found).sum())
     n_as_they_are = int((batch.found & ~changed.any(axis=1)).sum())
     notes = [
-        f"{counted(n_missed, 'row')} without a counterfactual not counted." if n_missed else "",
-        f"{counted(n_as_they_are, 'row')} in the target already: nothing changes." if n_as_they_are else "",
-        f"{counted(n_classes_left_out, 'further decision')} with fewer rows not shown." if n_classes_left_out else "",
-        f"Columns that follow from others are not counted: {derived}." if derived else "",
+        teller.counted("plot.frequencies_missed", n_missed) if n_missed else "",
+        teller.counted("plot.frequencies_as_they_are", n_as_they_are) if n_as_they_are else "",
+        teller.counted("plot.frequencies_left_out", n_classes_left_out) if n_classes_left_out else "",
+        teller.say("summary.derived", derived=derived) if derived else "",
     ]
     return tuple(filter(None, notes))
 
 
-def _folded(n_seldom: int, n_never: int) -> str | None:
-    parts = [f"{n_seldom:,} more that change"] if n_seldom > 0 else []
-    parts += [f"{n_never:,} that never change"] if n_never > 0 else []
-    return f"… and {' and '.join(parts)}" if parts else None
+def _folded(teller: Teller, n_seldom: int, n_never: int) -> str | None:
+    if n_seldom > 0 and n_never > 0:
+        return teller.say("plot.frequencies_seldom_and_never", seldom=n_seldom, never=n_never)
+    if n_seldom > 0:
+        return teller.counted("plot.frequencies_seldom", n_seldom)
+    return teller.counted("plot.frequencies_never", n_never) if n_never > 0 else None

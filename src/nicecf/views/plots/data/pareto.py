@@ -11,7 +11,8 @@ from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.support.options import check_count
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.schema import differs
-from nicecf.views.plots.data.common import Caption, Explanation, Message, check_many, counted, listed
+from nicecf.views.plots.data.common import Caption, Explanation, Message, check_many
+from nicecf.views.telling import Teller
 from nicecf.views.words.wording import Wording
 
 
@@ -33,6 +34,7 @@ class Pareto:
     caption: Caption
     points: tuple[Point, ...]
     has_errors: bool
+    teller: Teller
 
 
 def pareto_of(cfs: Counterfactuals, row: int = 0, wording: Wording | None = None) -> Pareto | Message:
@@ -47,11 +49,11 @@ def pareto_of(cfs: Counterfactuals, row: int = 0, wording: Wording | None = None
     of_row = cfs[mine]
     members = of_row.pareto().batch
     has_errors = bool(np.isfinite(members.errors[members.found]).all())
-    qualities = "changes, distance and plausibility" if has_errors else "changes and distance"
-    title = f"What nothing beats in {qualities} together"
     this = Explanation.of(of_row[0], wording, who="pareto()")
+    teller = this.teller
+    title = teller.say("plot.pareto_title_with_error" if has_errors else "plot.pareto_title")
     if this.nothing:
-        return Message(Caption(title, f"The model says {this.now}.", (), f"{title}. {this.nothing}"), this.nothing)
+        return this.message(title)
     is_chosen = np.array([_is_same(members.after.values, values) for values in of_row.batch.after.values])
     every = [(member, bool(is_chosen[:, i].any())) for i, member in enumerate(Explanation.each(members, wording))]
     # Where time ran out, what was chosen may not be a member.
@@ -63,25 +65,34 @@ def pareto_of(cfs: Counterfactuals, row: int = 0, wording: Wording | None = None
             one.distance,
             float(one.batch.errors[0]),
             chosen,
-            listed(map(one.step, one.made_to_change()), 4),
+            one.told(map(one.step, one.made_to_change()), 4),
         )
         for one, chosen in every
     ]
     points.sort(key=lambda point: (point.n_changes, point.distance, point.error))
-    subtitle = f"{counted(len(points), 'counterfactual')} of a row of which the model says {this.now}; less is better"
+    subtitle = teller.counted("plot.pareto_subtitle", len(points), decision=this.now)
     chosen_ones = [point for point in points if point.is_chosen]
-    alt = f"{title}: {counted(len(points), 'counterfactual')}. " + " ".join(
-        f"Chosen: {counted(point.n_changes, 'change')} at distance {point.distance:.3f}." for point in chosen_ones
-    )
-    notes = [f"★ chosen: {_described(point, has_errors)}" for point in chosen_ones[:3]]
+    head = teller.counted("plot.pareto_alt", len(points), title=title)
+    alt = " ".join([head, *(_chosen(point, teller) for point in chosen_ones)])
+    notes = [_described(point, has_errors, teller) for point in chosen_ones[:3]]
     if has_errors and len(points) > 1:
-        notes.append("The paler a point, the lower its plausibility error.")
-    return Pareto(Caption(title, subtitle, tuple(notes), alt), tuple(points), has_errors)
+        notes.append(teller.say("plot.pareto_paler"))
+    return Pareto(Caption(title, subtitle, tuple(notes), alt), tuple(points), has_errors, teller)
 
 
-def _described(point: Point, has_errors: bool) -> str:
-    error = f", plausibility error {point.error:.3g}" if has_errors else ""
-    return f"{counted(point.n_changes, 'change')}, distance {point.distance:.3g}{error}: {point.changes}"
+def _chosen(point: Point, teller: Teller) -> str:
+    distance = teller.number(f"{point.distance:.3f}")
+    return teller.counted("plot.pareto_alt_chosen", point.n_changes, distance=distance)
+
+
+def _described(point: Point, has_errors: bool, teller: Teller) -> str:
+    return teller.counted(
+        "plot.pareto_chosen_with_error" if has_errors else "plot.pareto_chosen",
+        point.n_changes,
+        distance=teller.number(f"{point.distance:.3g}"),
+        error=teller.number(f"{point.error:.3g}"),
+        changes=point.changes,
+    )
 
 
 def _is_same(members: Floats, values: Floats) -> Bools:

@@ -19,7 +19,8 @@ from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import differs
 from nicecf.tables.statistics import ColumnStatistics
 from nicecf.tables.temporal import Temporal
-from nicecf.views.plots.data.common import Caption, Explanation, evened, listed
+from nicecf.views.plots.data.common import Caption, Explanation, evened
+from nicecf.views.telling import Teller
 from nicecf.views.words.wording import Wording
 
 Kind: TypeAlias = Literal["row", "donor", "counterfactual"]
@@ -81,7 +82,8 @@ class Regions:
     probability: Floats
     marks: tuple[Mark, ...]
     missing: str
-    shading: str = "the stronger the colour, the more certain"
+    shading: str
+    teller: Teller
 
 
 def regions_of(one: Counterfactual, features: Pair | None = None, wording: Wording | None = None) -> Regions:
@@ -125,9 +127,10 @@ def regions_of(one: Counterfactual, features: Pair | None = None, wording: Wordi
         Mark(kind, _place(x, x_codes, values[across]), _place(y, y_codes, values[up]), *_words(this, kind, at, says))
         for (kind, values), at, says in zip(shown, _formatted(this, points, across, up), decisions, strict=True)
     )
-    title = f"What the model says as {x.name} and {y.name} vary"
+    title = this.teller.say("plot.regions_title", x=x.name, y=y.name)
+    alt = this.teller.say("plot.alt_message", title=title, words=_sentences(marks))
     return Regions(
-        Caption(title, _subtitle(this), _notes(this, across, up), f"{title}. {_sentences(marks)}"),
+        Caption(title, _subtitle(this), _notes(this, across, up), alt),
         x,
         y,
         classes,
@@ -137,7 +140,8 @@ def regions_of(one: Counterfactual, features: Pair | None = None, wording: Wordi
         map_probability,
         marks,
         this.formatter.missing,
-        **({} if target is None else {"shading": "the stronger the colour, the farther from the limit"}),
+        this.teller.say("plot.regions_shading" if target is None else "plot.regions_shading_score"),
+        this.teller,
     )
 
 
@@ -226,11 +230,20 @@ def _axis(this: Explanation, j: int, marks: Floats, n_values: int) -> tuple[Axis
     present = marks[~np.isnan(marks)]
     temporal = this.batch.schema.columns[j].temporal
     low, high = _window(statistics, present, 0.5 if temporal is None else temporal.unit / 2)
+    if (temporal is None or temporal.kind == "duration") and _has_no_negative(statistics, present):
+        low = max(low, 0.0)
     grid = np.repeat(this.row[None], n_values, axis=0)
     grid[:, j] = np.linspace(low, high, n_values)
     # A column of whole numbers holds no others; asking about the same value again would be wasted.
     values = np.unique(this.batch.schema.rounded(grid)[:, j])
     return Axis(name, values, low, high, None, statistics.edges, evened(statistics, temporal), temporal), values
+
+
+def _has_no_negative(statistics: ColumnStatistics, marks: Floats) -> bool:
+    """Whether neither training values nor marks are below zero; the bar of a whole number begins half before it."""
+    is_whole = statistics.is_exact and statistics.decimals == 0
+    starts = statistics.edges[:1] + (0.5 if is_whole else 0.0)
+    return bool((np.concatenate([starts, marks]) >= 0).all())
 
 
 def _window(statistics: ColumnStatistics, marks: Floats, half: float = 0.5) -> tuple[float, float]:
@@ -281,7 +294,9 @@ def _formatted(this: Explanation, points: Floats, across: int, up: int) -> list[
 
 
 def _words(this: Explanation, kind: Kind, at: dict[str, str], says: str) -> tuple[str, str]:
-    who = f"donor (training row {this.batch.donors[0]})" if kind == "donor" else kind
+    who = this.teller.say(f"plot.{kind}")
+    if kind == "donor":
+        who = this.teller.say("plot.regions_donor", position=str(this.batch.donors[0]))
     named = ", ".join(f"{name} {value}" for name, value in at.items())
     return f"{who}: {named}: {says}", f"{who}: {', '.join(at.values())}: {says}"
 
@@ -289,16 +304,14 @@ def _words(this: Explanation, kind: Kind, at: dict[str, str], says: str) -> tupl
 def _subtitle(this: Explanation) -> str:
     if len(this.row) <= 2:
         return ""
-    derived = listed(map(this.formatter.feature, np.flatnonzero(this.batch.is_derived).tolist()), 4)
-    return f"All other features as in the row{f'; what follows is computed: {derived}' if derived else ''}"
+    derived = this.teller.listed(map(this.formatter.feature, np.flatnonzero(this.batch.is_derived).tolist()), 4)
+    return this.teller.say("plot.regions_subtitle_derived" if derived else "plot.regions_subtitle", derived=derived)
 
 
 def _notes(this: Explanation, across: int, up: int) -> tuple[str, ...]:
     others = [j for j in this.made_to_change() if j not in (across, up)] if this.formatted else []
-    also = listed(map(this.step, others), 4)
-    notes = (
-        [f"The counterfactual also changes {also}; the regions are those of the row's own values."] if others else []
-    )
+    also = this.told(map(this.step, others), 4)
+    notes = [this.teller.say("plot.regions_also", changes=also)] if others else []
     return (*notes, this.nothing) if this.nothing else tuple(notes)
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from nicecf.exceptions import OptionError
 from nicecf.results.counterfactual import Counterfactual
-from nicecf.views.plots.data.common import Caption, Explanation, listed
+from nicecf.views.plots.data.common import Caption, Explanation
 from nicecf.views.plots.formatting import seen
+from nicecf.views.telling import Teller
 from nicecf.views.words.wording import Wording
 
 # A table of this many lines is shown in full.
@@ -53,9 +54,9 @@ def variants_of(by_name: Mapping[str, Counterfactual], wording: Wording | None =
             "variants() takes the explanations by their names, such as "
             f"{{'sparsity': cfs[0], 'proximity': others[0]}}, got {by_name!r}."
         )
-    names = [seen(str(name)) for name in by_name]
     ones = [Explanation.of(one, wording, who=f"variants({name!r})") for name, one in by_name.items()]
-    first = ones[0]
+    first, teller = ones[0], ones[0].teller
+    names = [seen(str(name), teller.wording) for name in by_name]
     _check_same_row(names, ones)
     changed = np.array([one.is_changed for one in ones])
     order = np.argsort(-changed.sum(axis=0), kind="stable")
@@ -63,13 +64,12 @@ def variants_of(by_name: Mapping[str, Counterfactual], wording: Wording | None =
     n_features = len(order)
     shown = np.arange(n_features) if n_features <= _FEW else order[: min(n_changed, _MOST)]
     n_unchanged = n_features - max(n_changed, len(shown))
+    n_more = max(n_changed - len(shown), 0)
+    nobody = "plot.variants_nobody" if len(ones) > 1 else "plot.variants_stay"
     folded = [
-        f"… and {more:,} more {that}"
-        for more, that in (
-            (max(n_changed - len(shown), 0), "that change"),
-            (n_unchanged, "that nobody changes" if len(ones) > 1 else "that stay as they are"),
-        )
-        if more
+        teller.counted(phrase, count)
+        for phrase, count in (("plot.variants_more", n_more), (nobody, n_unchanged))
+        if count
     ]
     lines = tuple(
         Line(
@@ -78,13 +78,22 @@ def variants_of(by_name: Mapping[str, Counterfactual], wording: Wording | None =
         for j in shown
     )
     notes = tuple(f"{name}: {one.nothing}" for name, one in zip(names, ones, strict=True) if one.nothing)
-    title = "What would have to be different"
-    subtitle = f"The model says {first.now}. ▸ marks a change"
-    alt = f"{title}? The model says {first.now}. " + " ".join(
-        f"{name}: {one.nothing or f'{one.then} by {listed(map(one.step, one.made_to_change()), 3)}.'}"
-        for name, one in zip(names, ones, strict=True)
+    title = teller.say("plot.variants_title")
+    subtitle = teller.say("plot.variants_subtitle", decision=first.now)
+    head = teller.say("plot.variants_alt", title=title, decision=first.now)
+    alt = " ".join([head, *(f"{name}: {_in_short(one)}" for name, one in zip(names, ones, strict=True))])
+    return Variants(
+        Caption(title, subtitle, notes, alt),
+        (teller.say("plot.row"), *names),
+        lines,
+        tuple(folded),
+        _foot(first, ones, teller),
     )
-    return Variants(Caption(title, subtitle, notes, alt), ("row", *names), lines, tuple(folded), _foot(first, ones))
+
+
+def _in_short(one: Explanation) -> str:
+    changes = "" if one.nothing else one.told(map(one.step, one.made_to_change()), 3)
+    return one.nothing or one.teller.say("plot.variants_alt_one", decision=one.then, changes=changes)
 
 
 def _check_same_row(names: list[str], ones: list[Explanation]) -> None:
@@ -106,16 +115,16 @@ def _cell(one: Explanation, j: int) -> Cell:
     if j not in one.formatted:
         return Cell(one.formatter.value(j, one.row[j]))
     if one.batch.is_derived[j]:
-        return Cell(f"{one.formatted[j][1]} (follows)")
+        return Cell(one.teller.say("plot.variants_follows", value=one.formatted[j][1]))
     return Cell(one.formatted[j][1], is_changed=True)
 
 
-def _foot(first: Explanation, ones: list[Explanation]) -> tuple[Line, ...]:
+def _foot(first: Explanation, ones: list[Explanation], teller: Teller) -> tuple[Line, ...]:
     def line(name: str, row: str, cells: list[str]) -> Line:
-        return Line(name, tuple(Cell(text) for text in (row, *cells)))
+        return Line(teller.say(f"plot.{name}"), tuple(Cell(text) for text in (row, *cells)))
 
     return (
-        line("decision", first.now, [one.then if one.found else "not found" for one in ones]),
+        line("decision", first.now, [one.then if one.found else teller.say("plot.none") for one in ones]),
         line("changes", "", [str(one.n_changes) if one.found else NOTHING for one in ones]),
-        line("distance", "", [f"{one.distance:.3f}" if one.found else NOTHING for one in ones]),
+        line("distance", "", [teller.number(f"{one.distance:.3f}") if one.found else NOTHING for one in ones]),
     )

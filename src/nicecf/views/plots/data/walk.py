@@ -11,7 +11,8 @@ from nicecf.models.scores import ScoreTarget
 from nicecf.results.batch import Batch
 from nicecf.results.counterfactual import Counterfactual
 from nicecf.support.types import Floats
-from nicecf.views.plots.data.common import Caption, Explanation, Message, Step, counted, listed
+from nicecf.views.plots.data.common import Caption, Explanation, Message, Step
+from nicecf.views.telling import Teller
 from nicecf.views.words.wording import Wording
 
 _MOST_STEPS = 30
@@ -52,16 +53,17 @@ class Walk:
     stops: tuple[Stop, ...]
     fold: int | None
     folded: int
+    teller: Teller
     limits: tuple[float, float] | None = None
 
 
 def walk_of(one: Counterfactual, wording: Wording | None = None) -> Walk | Message:
     """The stops of a walk, the row first; beyond thirty steps those in the middle are left out."""
     this = Explanation.of(one, wording, who="walk()")
-    title = "The way to another decision"
+    teller = this.teller
     if this.nothing:
-        return Message(Caption(title, f"The model says {this.now}.", (), f"{title}. {this.nothing}"), this.nothing)
-    title = f"The way to {this.target}"
+        return this.message(teller.say("plot.walk_title_of_none"))
+    title = teller.say("plot.walk_title", target=this.target)
     batch = this.batch
     steps, target, own = batch.steps, batch.after.decided[0], batch.before.decided[0]
     numbers = np.unique(steps.step)
@@ -79,16 +81,20 @@ def walk_of(one: Counterfactual, wording: Wording | None = None) -> Walk | Messa
     head = _MOST_STEPS // 2
     folded = max(len(stops) - 1 - _MOST_STEPS, 0)
     shown = stops[: head + 1] + stops[head + 1 + folded :] if folded else stops
-    threshold, what = _threshold(batch), "probability" if batch.target is None else "score"
-    alt = (
-        f"{title}: the {what} goes from {stops[0].chance} to {stops[-1].chance} in "
-        f"{counted(len(stops) - 1, 'step')}: {listed(map(this.step, this.made_to_change()), 5)}."
+    threshold = _threshold(batch)
+    alt = teller.counted(
+        "plot.walk_alt" if batch.target is None else "plot.walk_alt_score",
+        len(stops) - 1,
+        title=title,
+        first=stops[0].chance,
+        last=stops[-1].chance,
+        changes=this.told(map(this.step, this.made_to_change()), 5),
     )
-    follows = [f"At the end: {listed(this.derived(), 5)}"] if this.derived() else []
+    follows = [teller.say("plot.walk_end", changes=this.told(this.derived(), 5))] if this.derived() else []
     return Walk(
         Caption(
             title,
-            f"{_heading(this)} after each step: {this.now} becomes {this.then}",
+            _heading(this),
             tuple(follows),
             alt,
         ),
@@ -99,12 +105,19 @@ def walk_of(one: Counterfactual, wording: Wording | None = None) -> Walk | Messa
         tuple(shown),
         head if folded else None,
         folded,
+        teller,
         None if batch.target is None else _limits([*(stop.probability for stop in stops), *_bounds(batch.target)]),
     )
 
 
 def _heading(this: Explanation) -> str:
-    return f"Probability of {this.target}" if this.batch.target is None else "Score"
+    phrase = "plot.walk_subtitle" if this.batch.target is None else "plot.walk_subtitle_score"
+    if this.batch.target is not None:
+        return this.teller.say(phrase, target=this.target, now=this.now, then=this.then)
+    # Both of the class that is drawn: the decision on the row has another.
+    decided = this.batch.after.decided[0]
+    now, then = (this.formatter.chance(one.probabilities[0, decided]) for one in (this.batch.before, this.batch.after))
+    return this.teller.say(phrase, target=this.target, now=now, then=then)
 
 
 def _turn(this: Explanation, threshold: float | None) -> str:
@@ -113,7 +126,7 @@ def _turn(this: Explanation, threshold: float | None) -> str:
         return ""
     if this.batch.target is not None:
         return this.target
-    return f"{this.target} from {this.formatter.percent(threshold)} on"
+    return this.teller.say("plot.walk_turn", target=this.target, threshold=this.formatter.percent(threshold))
 
 
 def _bounds(target: ScoreTarget) -> list[float]:
@@ -121,10 +134,10 @@ def _bounds(target: ScoreTarget) -> list[float]:
 
 
 def _limits(values: list[float]) -> tuple[float, float]:
-    """From below the lowest to above the highest, with some room."""
+    """From below the lowest to above the highest, with some room; not below zero if nothing is."""
     low, high = min(values), max(values)
     room = 0.06 * (high - low) or max(1.0, 0.06 * abs(high))
-    return low - room, high + room
+    return (max(low - room, 0.0) if low >= 0 else low - room), high + room
 
 
 def _stop(

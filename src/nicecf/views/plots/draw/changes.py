@@ -13,6 +13,7 @@ from nicecf.views.plots.draw.look import Look
 from nicecf.views.plots.draw.ruler import SMALL
 from nicecf.views.plots.draw.scale import Scale
 from nicecf.views.plots.draw.sheet import MARGIN, Sheet
+from nicecf.views.telling import Teller
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,37 +28,37 @@ _MISSING_ROOM = 1.2
 
 def draw_changes(shown: Changes, look: Look) -> Figure:
     """One panel for each change: its name and values, and where they lie among the training values."""
-    names = [_names(panel) for panel in shown.panels]
+    names = [_names(panel, shown.teller) for panel in shown.panels]
     heights = [
         2 * _PAD + max(_height(panel), len(lines) * ruler.line_height())
         for panel, lines in zip(shown.panels, names, strict=True)
     ]
     sheet = Sheet(shown.caption, look, width=_WIDTH, height=0.26 + sum(heights))
     y = sheet.top
-    _legend(sheet, y + 0.08, shown.n_rows)
+    _legend(sheet, y + 0.08, shown)
     y += 0.26
     for panel, lines, height in zip(shown.panels, names, heights, strict=True):
         sheet.line([MARGIN, _RIGHT], [y, y], look.faint, 1.0, over=1)
-        n_names = len(lines) - len(_values(panel))
+        n_names = len(lines) - len(_values(panel, shown.teller))
         below = sheet.lines(MARGIN, y + _PAD, lines[:n_names], bold=True)
         sheet.lines(MARGIN, below, lines[n_names:], color=look.pale)
         middle = y + height / 2 - _height(panel) / 2
         if isinstance(panel.spread, Numbers):
-            _histogram(sheet, panel.spread, middle)
+            _histogram(sheet, panel.spread, middle, shown.teller)
         else:
-            _bars(sheet, panel.spread, middle)
+            _bars(sheet, panel.spread, middle, shown.teller)
         y += height
     return sheet.figure
 
 
-def _names(panel: Panel) -> list[str]:
-    return [*ruler.broken(panel.step.feature, _NAMES, bold=True, most=2), *_values(panel)]
+def _names(panel: Panel, teller: Teller) -> list[str]:
+    return [*ruler.broken(panel.step.feature, _NAMES, bold=True, most=2), *_values(panel, teller)]
 
 
-def _values(panel: Panel) -> list[str]:
+def _values(panel: Panel, teller: Teller) -> list[str]:
     """``626 → 708`` in one line, or in two where that is too long; and whether it follows from the other changes."""
     before, after = panel.step.before, panel.step.after
-    follows = ["(follows)"] if panel.step.is_derived else []
+    follows = [teller.say("plot.follows")] if panel.step.is_derived else []
     if ruler.width(f"{before} → {after}") <= _NAMES:
         return [f"{before} → {after}", *follows]
     before, after = ruler.cut_apart([before, after], [_NAMES, _NAMES - ruler.width("→ ")])
@@ -70,19 +71,21 @@ def _height(panel: Panel) -> float:
     return _BAR * (len(panel.spread.bars) + (panel.spread.rest is not None))
 
 
-def _legend(sheet: Sheet, y: float, n_rows: int) -> None:
-    look, x = sheet.look, _LEFT
-    sheet.mark(x + 0.06, y, "o", look.row, 7.0)
-    sheet.text(x + 0.16, y, "row", SMALL)
-    x += 0.16 + ruler.width("row", SMALL) + 0.25
-    sheet.mark(x + 0.06, y, "D", look.after, 6.5)
-    sheet.text(x + 0.16, y, "counterfactual", SMALL)
-    x += 0.16 + ruler.width("counterfactual", SMALL) + 0.25
+def _legend(sheet: Sheet, y: float, shown: Changes) -> None:
+    look, x, teller = sheet.look, _LEFT, shown.teller
+    for form, color, size, words in (
+        ("o", look.row, 7.0, teller.say("plot.row")),
+        ("D", look.after, 6.5, teller.say("plot.counterfactual")),
+    ):
+        sheet.mark(x + 0.06, y, form, color, size)
+        sheet.text(x + 0.16, y, words, SMALL)
+        x += 0.16 + ruler.width(words, SMALL) + 0.25
     sheet.box(x, y - 0.05, 0.16, 0.1, look.bar)
-    sheet.text(x + 0.22, y, f"{n_rows:,} training rows", SMALL, color=look.pale)
+    words = teller.counted("plot.training_rows", shown.n_rows)
+    sheet.text(x + 0.22, y, ruler.cut(words, _RIGHT - x - 0.22, SMALL), SMALL, color=look.pale)
 
 
-def _histogram(sheet: Sheet, spread: Numbers, top: float) -> None:
+def _histogram(sheet: Sheet, spread: Numbers, top: float, teller: Teller) -> None:
     look = sheet.look
     marks = [value for value in (spread.before, spread.after) if not np.isnan(value)]
     has_gap = len(marks) < 2 or spread.share_missing > 0
@@ -100,7 +103,7 @@ def _histogram(sheet: Sheet, spread: Numbers, top: float) -> None:
     sheet.line([_LEFT, scale.end + 0.1], [base, base], look.pale, 0.8)
     if spread.is_cut:
         sheet.text(scale.end + 0.13, base, "···", color=look.pale)
-    for tick in ticks_of(low, high, 6, spread.temporal):
+    for tick in ticks_of(low, high, 6, spread.temporal, teller, whole=spread.is_whole):
         x = scale.at(tick.value)
         sheet.line([x, x], [base, base + 0.04], look.pale, 0.8)
         sheet.text(x, base + 0.13, tick.text, SMALL, color=look.pale, across="center")
@@ -130,12 +133,12 @@ def _missing(sheet: Sheet, spread: Numbers, x: float, base: float) -> None:
     sheet.text(x, base + 0.13, words, SMALL, color=look.pale, across="center")
 
 
-def _bars(sheet: Sheet, spread: Categories, top: float) -> None:
+def _bars(sheet: Sheet, spread: Categories, top: float, teller: Teller) -> None:
     look = sheet.look
     bars = [*spread.bars, *([spread.rest] if spread.rest else [])]
     labels = min(max(ruler.width(bar.label, SMALL, bold=True) for bar in bars), 2.3)
     words = ruler.cut_apart([bar.label for bar in bars], [labels] * len(bars), SMALL, bold=True)
-    counts = [f"{bar.count:,}" for bar in bars]
+    counts = [teller.count(bar.count) for bar in bars]
     room = max(ruler.width(count, SMALL) for count in counts)
     start = _LEFT + 0.45 + labels + 0.1
     scale = Scale(0.0, max(bar.count for bar in spread.bars) or 1, start, _RIGHT - room - 0.15)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator
 
-from nicecf.support.formats import shown_duration
 from nicecf.tables.temporal import Temporal
 from nicecf.views.plots.draw.scale import Tick, ticks
+from nicecf.views.telling import Teller
+from nicecf.views.words.wording import Wording
 
 _SECOND = 1.0
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
@@ -27,22 +28,21 @@ _OF_DURATIONS = [
     *_SHORT,
     *((n * power * _DAY, "day", n * power) for power in (1, 10, 100, 1000, 10_000) for n in (1, 2, 5)),
 ]
-_FORMS = {
-    "year": "%Y",
-    "month": "%Y-%m",
-    "day": "%Y-%m-%d",
-    "hour": "%m-%d %H:%M",
-    "minute": "%H:%M",
-    "second": "%H:%M:%S",
-}
+_CLOCK = {"hour": "%H:%M", "minute": "%H:%M", "second": "%H:%M:%S"}
 
 
-def ticks_of(low: float, high: float, most: int, temporal: Temporal | None) -> list[Tick]:
-    """The ticks of an axis of numbers, or of the dates that they stand for."""
-    return ticks(low, high, most) if temporal is None else date_ticks(low, high, most, temporal)
+def ticks_of(
+    low: float, high: float, most: int, temporal: Temporal | None, teller: Teller, *, whole: bool = False
+) -> list[Tick]:
+    """The ticks of an axis of numbers, or of the dates that they stand for, in the manner of a language."""
+    if temporal is None:
+        # Of whole numbers, none between two of them.
+        found = ticks(low, high, most, whole=whole and high - low >= 1)
+        return [Tick(tick.value, teller.number(tick.text)) for tick in found]
+    return date_ticks(low, high, most, temporal, teller)
 
 
-def date_ticks(low: float, high: float, most: int, temporal: Temporal) -> list[Tick]:
+def date_ticks(low: float, high: float, most: int, temporal: Temporal, teller: Teller | None = None) -> list[Tick]:
     """At most ``most`` round dates or durations between two numbers of a column; at least one of them.
 
     >>> days = Temporal("date")
@@ -53,18 +53,18 @@ def date_ticks(low: float, high: float, most: int, temporal: Temporal) -> list[T
     >>> [tick.text for tick in date_ticks(0.0, waits.number("90 days"), 6, waits)]
     ['0 days', '20 days', '40 days', '60 days', '80 days']
     """
+    teller = teller or Teller(Wording())
     ends = temporal.value(low), temporal.value(high)
     if isinstance(ends[0], dt.timedelta) and isinstance(ends[1], dt.timedelta):
-        found = _of_durations(ends[0], ends[1], most, temporal)
+        found = _of_durations(ends[0], ends[1], most, temporal, teller)
     else:
         first, last = (_as_datetime(end) for end in ends)
-        found = _of_dates(first, last, most, temporal)
-    return [tick for tick in found if low <= tick.value <= high] or [_alone(low, temporal)]
+        found = _of_dates(first, last, most, temporal, teller)
+    return [tick for tick in found if low <= tick.value <= high] or [_alone(low, temporal, teller)]
 
 
-def _alone(number: float, temporal: Temporal) -> Tick:
-    value = temporal.value(number)
-    return Tick(number, shown_duration(value) if isinstance(value, dt.timedelta) else str(value))
+def _alone(number: float, temporal: Temporal, teller: Teller) -> Tick:
+    return Tick(number, teller.value(None, temporal.value(number)))
 
 
 def _as_datetime(value: object) -> dt.datetime:
@@ -74,27 +74,41 @@ def _as_datetime(value: object) -> dt.datetime:
     return dt.datetime(value.year, value.month, value.day)
 
 
-def _of_durations(low: dt.timedelta, high: dt.timedelta, most: int, temporal: Temporal) -> list[Tick]:
+def _of_durations(low: dt.timedelta, high: dt.timedelta, most: int, temporal: Temporal, teller: Teller) -> list[Tick]:
     span = (high - low).total_seconds()
     length = next((length for length, _, _ in _OF_DURATIONS if span / length <= most - 1), None)
     if length is None or span <= 0:
         return []
     step = dt.timedelta(seconds=length)
     counts = range(-(-low // step), high // step + 1)
-    return [Tick(temporal.number(count * step), shown_duration(count * step)) for count in counts]
+    return [Tick(temporal.number(count * step), teller.value(None, count * step)) for count in counts]
 
 
-def _of_dates(low: dt.datetime, high: dt.datetime, most: int, temporal: Temporal) -> list[Tick]:
+def _of_dates(low: dt.datetime, high: dt.datetime, most: int, temporal: Temporal, teller: Teller) -> list[Tick]:
     span = (high - low).total_seconds()
     if span <= 0:
         return []
     finest = _DAY if temporal.kind == "date" else 0.0
     for length, unit, n in _OF_DATES:
         if length >= finest and span / length <= most:
-            ticks = [Tick(temporal.number(when), f"{when:{_FORMS[unit]}}") for when in _STEPS[unit](low, high, n)]
+            ticks = [Tick(temporal.number(when), _written(when, unit, teller)) for when in _STEPS[unit](low, high, n)]
             if len(ticks) <= most:
                 return ticks
     return []
+
+
+def _written(when: dt.datetime, unit: str, teller: Teller) -> str:
+    """A date as exactly as the steps of an axis need it."""
+    if unit in ("minute", "second"):
+        return f"{when:{_CLOCK[unit]}}"
+    time = f"{when:{_CLOCK['hour']}}"
+    return teller.say(
+        f"plot.tick_{unit}",
+        year=f"{when:%Y}",
+        month=f"{when:%m}",
+        day=f"{when:%d}",
+        **({"time": time} if unit == "hour" else {}),
+    )
 
 
 def _years(low: dt.datetime, high: dt.datetime, n: int) -> Iterator[dt.datetime]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LINE, _BAR = 0.27, 0.16
 _NAMES = (0.9, 2.6)
-_KEYS = (("up", "raised"), ("down", "lowered"), ("other", "another category, or missing"))
+_KEYS = ("up", "down", "other")
 _NUMBER = 0.5  # for the share behind a bar
 
 
@@ -28,7 +28,7 @@ def draw_frequencies(shown: Frequencies, look: Look) -> Figure:
     n_lines = len(shown.lines) + (shown.folded is not None)
     heads = [
         ruler.broken(
-            f"{group.label}: {group.n_rows:,} {'row' if group.n_rows == 1 else 'rows'}", column, bold=True, most=2
+            shown.teller.counted("plot.frequencies_group", group.n_rows, label=group.label), column, bold=True, most=3
         )
         for group in shown.groups
     ]
@@ -46,7 +46,14 @@ def draw_frequencies(shown: Frequencies, look: Look) -> Figure:
         for tick in ticks(0.0, 100 * highest, 4):
             x = scale.at(tick.value / 100)
             sheet.line([x, x], [first, axis], look.faint, 1.0, over=1)
-            sheet.text(x, axis + 0.13, f"{tick.text} %", SMALL, color=look.pale, across="center")
+            sheet.text(
+                x,
+                axis + 0.13,
+                shown.teller.say("number.percent", number=shown.teller.number(tick.text)),
+                SMALL,
+                color=look.pale,
+                across="center",
+            )
         for number, line in enumerate(shown.lines):
             _bar(sheet, line.shares[i], scale, first + (number + 0.5) * _LINE)
         sheet.line([start, start], [first, axis], look.pale, 0.8)
@@ -61,7 +68,7 @@ def draw_frequencies(shown: Frequencies, look: Look) -> Figure:
 
 def _bar(sheet: Sheet, shares: Shares, scale: Scale, middle: float) -> None:
     reached = 0.0
-    for kind, _ in _KEYS:
+    for kind in _KEYS:
         share = getattr(shares, kind)
         if share > 0:
             x = scale.at(reached)
@@ -80,8 +87,9 @@ def _part(sheet: Sheet, kind: str, x: float, middle: float, width: float) -> Non
 
 def _legend(sheet: Sheet, shown: Frequencies) -> None:
     x, y = MARGIN, sheet.top + 0.1
-    for kind, name in _KEYS:
+    for kind in _KEYS:
         if any(getattr(shares, kind) for line in shown.lines for shares in line.shares):
+            name = shown.teller.say(f"plot.frequencies_{kind}")
             _part(sheet, kind, x, y, 0.3)
             sheet.text(x + 0.37, y, name, SMALL)
             x += 0.37 + ruler.width(name, SMALL) + 0.3

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nicecf.support.types import Floats
-from nicecf.views.plots.data.pareto import Pareto, Point
+from nicecf.views.plots.data.pareto import Pareto
 from nicecf.views.plots.draw import ruler
 from nicecf.views.plots.draw.look import Look
 from nicecf.views.plots.draw.ruler import SMALL
@@ -27,9 +27,10 @@ _MANY = 60  # points, from which on they are smaller
 def draw_pareto(shown: Pareto, look: Look) -> Figure:
     """The chosen one is a star with its numbers; the colour of a point is its plausibility, as in the second panel."""
     errors = np.array([point.error for point in shown.points])
-    panels = [("distance", [point.distance for point in shown.points])]
+    teller = shown.teller
+    panels = [(teller.say("plot.distance"), [point.distance for point in shown.points])]
     if shown.has_errors:
-        panels.append(("plausibility error", errors.tolist()))
+        panels.append((teller.say("plot.error"), errors.tolist()))
     colors = _colors(errors, look) if shown.has_errors else [look.row] * len(shown.points)
     one = len(panels) == 1
     width = MARGIN + (5.2 if one else 2 * (_BESIDE + _PANEL)) + MARGIN
@@ -38,7 +39,7 @@ def draw_pareto(shown: Pareto, look: Look) -> Figure:
     for i, (name, values) in enumerate(panels):
         left = MARGIN + _BESIDE + i * (_PANEL + _BESIDE)
         right = width - MARGIN if one else left + _PANEL - 0.1
-        _panel(sheet, (left, right), name, changes, values, colors, shown.points)
+        _panel(sheet, (left, right), name, changes, values, colors, shown)
     return sheet.figure
 
 
@@ -49,21 +50,26 @@ def _panel(
     changes: Sequence[int],
     values: Sequence[float],
     colors: Sequence[str],
-    points: Sequence[Point],
+    shown: Pareto,
 ) -> None:
+    points, teller = shown.points, shown.teller
     look, (left, right) = sheet.look, sides
     top, bottom = sheet.top + 0.3, sheet.top + 0.3 + _HEIGHT
     span = max(values) - min(values) or max(abs(max(values)), 1e-9)
     x_scale = Scale(min(changes) - 0.6, max(changes) + 0.6, left, right)
-    y_scale = Scale(min(values) - 0.16 * span, max(values) + 0.16 * span, bottom, top)
-    for tick in ticks(max(y_scale.low, min(0.0, *values)), y_scale.high, 6):
+    # Nothing below zero, where no value is; a little room above the axis all the same.
+    least = min(values) - 0.16 * span
+    y_scale = Scale(max(least, 0.0) if min(values) >= 0 else least, max(values) + 0.16 * span, bottom, top)
+    for tick in ticks(y_scale.low, y_scale.high, 6):
         y = y_scale.at(tick.value)
         sheet.line([left, right], [y, y], look.faint, 1.0, over=1)
-        sheet.text(left - 0.08, y, tick.text, SMALL, color=look.pale, across="right")
+        sheet.text(left - 0.08, y, teller.number(tick.text), SMALL, color=look.pale, across="right")
     for tick in ticks(min(changes), max(changes), 12, whole=True):
-        sheet.text(x_scale.at(tick.value), bottom + 0.14, tick.text, SMALL, color=look.pale, across="center")
+        sheet.text(
+            x_scale.at(tick.value), bottom + 0.14, teller.number(tick.text), SMALL, color=look.pale, across="center"
+        )
     sheet.line([left, right], [bottom, bottom], look.pale, 0.8)
-    sheet.text((left + right) / 2, bottom + 0.36, "changes", SMALL, across="center")
+    sheet.text((left + right) / 2, bottom + 0.36, teller.say("plot.changes"), SMALL, across="center")
     sheet.text(left - 0.55, top - 0.16, name, SMALL, bold=True)
     for n_changes, value, color, point in zip(changes, values, colors, points, strict=True):
         if not point.is_chosen:
@@ -73,12 +79,12 @@ def _panel(
     is_chosen = np.array([point.is_chosen for point in points])
     for x, y in places[is_chosen]:
         sheet.mark(x, y, "*", look.ink, 15.0, over=7)
-    _labels(sheet, places[is_chosen], places[~is_chosen], Box(left, top, right, bottom))
+    _labels(sheet, places[is_chosen], places[~is_chosen], Box(left, top, right, bottom), teller.say("plot.chosen"))
 
 
-def _labels(sheet: Sheet, chosen: Floats, others: Floats, panel: Box) -> None:
+def _labels(sheet: Sheet, chosen: Floats, others: Floats, panel: Box, words: str) -> None:
     """Write beside each chosen point what it is, where the fewest other points are; nowhere if that is on another."""
-    size = np.array([ruler.width("chosen", SMALL, bold=True) + 0.06, ruler.line_height(SMALL)])
+    size = np.array([ruler.width(words, SMALL, bold=True) + 0.06, ruler.line_height(SMALL)])
     away = size / 2 + 0.1
     sides = away * np.array([(0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1)])
     written = np.empty((0, 2))
@@ -92,7 +98,7 @@ def _labels(sheet: Sheet, chosen: Floats, others: Floats, panel: Box) -> None:
             continue
         x, y = centres[best]
         sheet.box(x - size[0] / 2, y - size[1] / 2, size[0], size[1], sheet.look.background, over=5.5)
-        sheet.text(x, y, "chosen", SMALL, bold=True, across="center")
+        sheet.text(x, y, words, SMALL, bold=True, across="center")
         written = np.concatenate([written, centres[[best]]])
 
 

@@ -17,6 +17,7 @@ from nicecf.views.plots.draw.ruler import SMALL, USUAL
 from nicecf.views.plots.draw.scale import Scale
 from nicecf.views.plots.draw.sheet import MARGIN, Sheet
 from nicecf.views.plots.labels import Box, around
+from nicecf.views.telling import Teller
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +47,7 @@ class _Map(NamedTuple):
 
 def draw_regions(shown: Regions, look: Look) -> Figure:
     """Regions are filled, bounded by lines and named; a paler colour is a lower probability."""
-    beside = _beside(shown.y)
+    beside = _beside(shown.y, shown.teller)
     misses = (any(np.isnan(mark.x) for mark in shown.marks), any(np.isnan(mark.y) for mark in shown.marks))
     left = MARGIN + 0.3 + beside + (_GUTTER if misses[0] else 0.0)
     present = np.unique(shown.decided)
@@ -65,16 +66,16 @@ def draw_regions(shown: Regions, look: Look) -> Figure:
     _axes(sheet, shown, chart, misses, beside)
     _spread_across(sheet, shown.x, chart.x, top)
     _spread_up(sheet, shown.y, chart.y, left + _ACROSS)
-    boxes = _marks(sheet, shown.marks, chart)
+    boxes = _marks(sheet, shown.marks, chart, shown.teller)
     for code in present:
         _name_region(sheet, shown, chart, int(code), boxes)
     _keys(sheet, shown, present)
     return sheet.figure
 
 
-def _beside(axis: Axis) -> float:
+def _beside(axis: Axis, teller: Teller) -> float:
     """How much room the labels of the vertical axis take."""
-    words = axis.levels or [tick.text for tick in ticks_of(axis.low, axis.high, 7, axis.temporal)]
+    words = axis.levels or [tick.text for tick in ticks_of(axis.low, axis.high, 7, axis.temporal, teller)]
     return min(max(_LEVELS[0], *(ruler.width(one, SMALL) for one in words)), _LEVELS[1]) + 0.1
 
 
@@ -154,7 +155,7 @@ def _axes(sheet: Sheet, shown: Regions, chart: _Map, misses: tuple[bool, bool], 
     left, right, bottom, top = chart.x.start, chart.x.end, chart.y.start, chart.y.end
     sheet.line([left, right, right, left, left], [bottom, bottom, top, top, bottom], look.pale, 0.8, over=4)
     below = bottom + (_GUTTER / 2 if misses[1] else 0.0)
-    for tick in ticks_of(shown.x.low, shown.x.high, 7, shown.x.temporal):
+    for tick in ticks_of(shown.x.low, shown.x.high, 7, shown.x.temporal, shown.teller):
         x = chart.x.at(tick.value)
         sheet.line([x, x], [bottom, bottom + 0.04], look.pale, 0.8)
         sheet.text(x, below + 0.14, tick.text, SMALL, color=look.pale, across="center")
@@ -162,7 +163,9 @@ def _axes(sheet: Sheet, shown: Regions, chart: _Map, misses: tuple[bool, bool], 
     places = (
         [(level, float(i)) for i, level in enumerate(shown.y.levels)]
         if shown.y.levels
-        else [(tick.text, tick.value) for tick in ticks_of(shown.y.low, shown.y.high, 7, shown.y.temporal)]
+        else [
+            (tick.text, tick.value) for tick in ticks_of(shown.y.low, shown.y.high, 7, shown.y.temporal, shown.teller)
+        ]
     )
     for words, value in places:
         y = chart.y.at(value)
@@ -200,7 +203,7 @@ def _spread_up(sheet: Sheet, axis: Axis, scale: Scale, base: float) -> None:
         sheet.box(base + 0.03, scale.at(b), width, scale.at(a) - scale.at(b), sheet.look.bar)
 
 
-def _marks(sheet: Sheet, marks: tuple[Mark, ...], chart: _Map) -> Floats:
+def _marks(sheet: Sheet, marks: tuple[Mark, ...], chart: _Map, teller: Teller) -> Floats:
     """Draw and name the rows; gives the boxes that they and their names take."""
     look = sheet.look
     places = {mark.kind: chart.place(mark) for mark in marks}
@@ -214,9 +217,9 @@ def _marks(sheet: Sheet, marks: tuple[Mark, ...], chart: _Map) -> Floats:
         sheet.mark(x, y, form, _color(look, kind), size, over=7 if kind == "donor" else 8)
     names: dict[tuple[float, float], list[str]] = {}
     for kind, (x, y) in places.items():
-        names.setdefault((round(x, 2), round(y, 2)), []).append(kind)
+        names.setdefault((round(x, 2), round(y, 2)), []).append(teller.say(f"plot.{kind}"))
     points = np.array(list(names)) * 72
-    words = [" and ".join(kinds) for kinds in names.values()]
+    words = [teller.wording.listed(kinds) for kinds in names.values()]
     sizes = np.array([(ruler.width(one, bold=True) * 72 + 6, USUAL * 1.5) for one in words])
     bounds = Box(chart.x.start * 72 + 3, chart.y.end * 72 + 3, chart.x.end * 72 - 3, chart.y.start * 72 - 3)
     ways = [np.linspace(places["row"], place, 30) * 72 for kind, place in places.items() if kind != "row"]

@@ -34,7 +34,9 @@ def draw_walk(shown: Walk, look: Look) -> Figure:
     labels = _NUMBER + max(_LABELS[0], *(ruler.width(line) for row in rows for line in row.lines))
     stops = [row.stop for row in rows if row.stop]
     chances = max(ruler.width(stop.chance, bold=True) for stop in stops)
-    decisions = min(max(ruler.width(name, bold=True) for name in ("decision", *_decisions(stops))), 2.0)
+    decisions = min(
+        max(ruler.width(name, bold=True) for name in (shown.teller.say("plot.decision"), *_decisions(stops))), 2.0
+    )
     legend = 0.28 if shown.rival else 0.0
     height = legend + _HEAD + sum(row.height for row in rows) + _TAIL
     left = MARGIN + labels + 0.2
@@ -46,7 +48,7 @@ def draw_walk(shown: Walk, look: Look) -> Figure:
     if shown.rival:
         _legend(sheet, shown)
     _axis(sheet, scale, _ticks(shown), top, bottom)
-    sheet.text(beside + 0.15, top - 0.14, "decision", SMALL, color=look.pale)
+    sheet.text(beside + 0.15, top - 0.14, shown.teller.say("plot.decision"), SMALL, color=look.pale)
     if shown.threshold is not None:
         _threshold(sheet, scale, shown, top, bottom)
 
@@ -80,12 +82,12 @@ def _rows(shown: Walk) -> list[_Row]:
     room = _LABELS[1]
     labels = iter(ruler.cut_steps([step for stop in shown.stops for step in stop.changes], room))
     for i, stop in enumerate(shown.stops):
-        lines = [next(labels) for _ in stop.changes] or ["the row as it is"]
+        lines = [next(labels) for _ in stop.changes] or [shown.teller.say("plot.walk_row")]
         if stop.n_more:
-            lines.append(f"and {stop.n_more:,} more at once")
+            lines.append(shown.teller.say("plot.walk_more_at_once", count=stop.n_more))
         rows.append(_Row(stop, lines, max(_LEAST, len(lines) * ruler.line_height() + 0.12)))
         if i == shown.fold:
-            rows.append(_Row(None, [f"… {shown.folded:,} more steps"], _LEAST))
+            rows.append(_Row(None, [shown.teller.counted("plot.walk_folded", shown.folded)], _LEAST))
     return rows
 
 
@@ -105,8 +107,11 @@ def _label(sheet: Sheet, row: _Row, y: float) -> None:
 
 def _ticks(shown: Walk) -> list[Tick]:
     if shown.limits is not None:
-        return ticks(*shown.limits, 5)
-    return [Tick(share, f"{100 * share:.0f} %") for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+        return [Tick(tick.value, shown.teller.number(tick.text)) for tick in ticks(*shown.limits, 5)]
+    return [
+        Tick(share, shown.teller.say("number.percent", number=f"{100 * share:.0f}"))
+        for share in (0.0, 0.25, 0.5, 0.75, 1.0)
+    ]
 
 
 def _axis(sheet: Sheet, scale: Scale, ticks: list[Tick], top: float, bottom: float) -> None:

@@ -1,0 +1,146 @@
+"""What views say in the language of a wording: phrases with counts, numbers, names and values as the table has them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+
+import numpy as np
+
+from nicecf.exceptions import OptionError
+from nicecf.models.scores import ScoreTarget
+from nicecf.results.batch import Batch
+from nicecf.support.formats import localised, one_line, said_moment, shown, signed_duration, whole_percent
+from nicecf.support.phrases import Statement, Voice, percent_of, percent_text
+from nicecf.support.types import CellValue, Label
+from nicecf.views.documents.columns import significant
+from nicecf.views.words.line import Line
+from nicecf.views.words.wording import Wording
+
+
+@dataclass(frozen=True)
+class Teller:
+    """Says things of a result in a wording; names that it does not give are those of the table."""
+
+    wording: Wording
+
+    @classmethod
+    def of(cls, batch: Batch | None, wording: Wording | None) -> Teller:
+        """Raises OptionError if the wording is not one, or names what the batch does not have."""
+        if wording is None:
+            return cls(Wording())
+        if not isinstance(wording, Wording):
+            raise OptionError(f"wording must be a nicecf.Wording, or None, got {type(wording).__name__}.")
+        if batch is not None:
+            wording.check(batch.schema.names, batch.classes)
+        return cls(wording)
+
+    def say(self, phrase: str, **fields: object) -> str:
+        """A phrase with its fields filled in; whole numbers in the manner of the language."""
+        return self.wording.say(phrase, **{name: self._field(value) for name, value in fields.items()})
+
+    def _field(self, value: object) -> object:
+        is_count = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        return self.count(int(value)) if is_count else value  # type: ignore[call-overload]  # it is a number
+
+    def counted(self, phrase: str, count: int, **fields: object) -> str:
+        """What is said of so many: of one, the phrase with ``_one`` behind its name."""
+        return self.say(f"{phrase}_one" if count == 1 else phrase, count=count, **fields)
+
+    def count(self, count: int) -> str:
+        """A whole number.
+
+        >>> Teller(Wording()).count(1234)
+        '1,234'
+        """
+        return self.number(f"{count:,}")
+
+    def number(self, text: str) -> str:
+        """A number that Python wrote, with a comma between thousands if they are to be apart."""
+        return localised(text.replace(",", ""), self.wording.phrases, is_grouped="," in text)
+
+    def significant(self, value: float, digits: int = 4) -> str:
+        """A number with the digits that count, from 10,000 on with its thousands apart.
+
+        >>> Teller(Wording()).significant(23700.0), Teller(Wording()).significant(2024.0)
+        ('23,700', '2024')
+        """
+        text = significant(value, digits)
+        whole, point, rest = text.partition(".")
+        if abs(value) >= 10_000 and whole.removeprefix("-").isdigit():
+            whole = f"{int(whole):,}"
+        return self.number(f"{whole}{point}{rest}")
+
+    def percent(self, share: float) -> str:
+        """A share or a probability; never rounded to certainty."""
+        return percent_of(int(whole_percent(np.array(share))), self.wording.phrases)
+
+    def signed(self, value: float | timedelta) -> str:
+        """A difference, with its sign."""
+        if isinstance(value, timedelta):
+            return signed_duration(value, self.wording.phrases)
+        return f"{'+' if value > 0 else ''}{self.significant(value, 3)}"
+
+    def date(self, value: date) -> str:
+        """A date."""
+        return said_moment(value, self.wording.phrases)
+
+    def listed(self, parts: Iterable[str], most: int) -> str:
+        """The first few, and how many more there are.
+
+        >>> Teller(Wording()).listed(["a", "b", "c", "d"], 2)
+        'a, b and 2 more'
+        """
+        every, between = list(parts), self.wording.phrases["list.between"]
+        if len(every) <= most:
+            return between.join(every)
+        return self.say("statement.more", named=between.join(every[:most]), count=len(every) - most)
+
+    def name(self, feature: Hashable) -> str:
+        """What a feature is called, in one line."""
+        given = self.wording.given_name(feature)
+        return one_line(str(feature)) if given is None else given
+
+    def label(self, label: Label) -> str:
+        """What a class is called, in one line."""
+        called = self.wording.label(label)
+        return one_line(str(label)) if called is None else called
+
+    def value(self, feature: Hashable, value: CellValue) -> str:
+        """A value of a feature as the table has it, with its unit."""
+        if value is None:
+            return self.wording.phrases["value.missing"]
+        if isinstance(value, (date, timedelta)):
+            return self.wording.measured(feature, said_moment(value, self.wording.phrases))
+        if isinstance(value, (bool, str)):
+            return shown(value)
+        return self.wording.measured(feature, self.number(shown(value)) if isinstance(value, float) else shown(value))
+
+    def chance(self, probability: float, target: ScoreTarget | None) -> str:
+        """A probability or, with its target, a score."""
+        return self.percent(probability) if target is None else self.number(target.text(probability))
+
+    def chance_of(self, label: Label, target: ScoreTarget | None) -> str:
+        """What stands above probabilities of a class, or above scores."""
+        if target is not None:
+            return self.say("listing.score")
+        return self.say("listing.probability_of", label=str(label) if label is None else self.label(label))
+
+    def chance_of_line(self, line: Line, number: str) -> str:
+        """The quantity of a line with its value, a number of percent."""
+        chance = percent_text(number, self.wording.phrases)
+        return self.say("line.of", quantity_of=self.label(line.label), chance=chance)
+
+    def statement(self, *statements: Statement) -> str:
+        """Reasons, notes or rules in words; names that nobody gave are in quotes."""
+        return self._voice.joined(statements)
+
+    @cached_property
+    def _voice(self) -> Voice:
+        return Voice(
+            self.wording.phrases,
+            feature=lambda feature: self.wording.given_name(feature) or repr(feature),
+            label=lambda label: self.wording.label(label) or repr(label),
+        )
