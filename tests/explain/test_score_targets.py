@@ -224,11 +224,11 @@ def test_the_nearest_is_said_as_such_and_counted_nowhere(limits, new):
     assert near[0].reason == cfs.reasons[0]
     texts = near.texts()
     assert all(
-        re.match(r"The target \(at least 9000\) is out of reach. The nearest to it: if ", text) for text in texts
+        re.match(r"The target \(at least 9,000\) is out of reach. The nearest to it: if ", text) for text in texts
     )
-    assert "and the target (at least 9000) is out of reach" in near[0].text("bullets")
-    assert "the nearest to at least 9000 within reach" in near[0].text("analyst")
-    assert "We found no way to the result that was asked for (at least 9000)." in near[0].text("letter")
+    assert "and the target (at least 9,000) is out of reach" in near[0].text("bullets")
+    assert "the nearest to at least 9,000 within reach" in near[0].text("analyst")
+    assert "We found no way to the result that was asked for (at least 9,000)." in near[0].text("letter")
     assert "without a counterfactual" in near.to_html()
     assert near.nearest() is near
     assert cfs[[7, 3]].nearest().rows.tolist() == [7, 3]
