@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 from nicecf.cli import benchmark, demo, explain, fit, replay, rules, show
 from nicecf.cli.codes import DONE, FAILED, INCOMPLETE, INTERRUPTED, MISUSED
+from nicecf.cli.language import speaking
 from nicecf.cli.terminal import not_printed, remark, say, visible
 
 _COMMANDS = (demo, rules, fit, explain, show, replay, benchmark)
@@ -68,7 +69,8 @@ def _done(given: list[str]) -> int:
         return end.code if isinstance(end.code, int) else FAILED
     options.command_line = visible(shlex.join(["nicecf", *given]))
     with _signals_as_interrupts(), _warnings_in_one_line(), _every_character():
-        code: int = options.run(options)
+        with speaking(getattr(options, "language", None)):
+            code: int = options.run(options)
         return code
 
 

@@ -12,6 +12,8 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nicecf.cli.language import phrase
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -108,13 +110,6 @@ def layout_of(
     return replace(given, **{name: None for name in given.given if name in others and name not in own})
 
 
-def phrase(name: str, *, language: str = "en", **fields: str) -> str:
-    """A sentence for people, in the phrases of a language."""
-    from nicecf.support.phrases import phrases_of
-
-    return phrases_of(language)[name].format(**fields)
-
-
 def told(table: FileTable, numbers: Sequence[str]) -> FileTable:
     """A table of cells with the decimal mark that some columns of numbers tell, after saying what was recognised."""
     from nicecf.tables import files as tablefiles
@@ -159,10 +154,7 @@ def training_table(path: str, options: argparse.Namespace) -> pd.DataFrame:
     known = {*options.text, *options.ignore, options.label}
     unread = [name for name in tablefiles.look_like_dates(table) if name not in known]
     if unread:
-        say_beside(
-            f"Read as text, though every cell is a date: {listed(unread)}. If the model was trained on dates, add "
-            f"--dates {','.join(unread)}."
-        )
+        say_beside(phrase("cli.look_like_dates", columns=listed(unread), names=",".join(unread)))
     numbers = [name for name in tablefiles.look_like_decimal_commas(read) if name not in known]
     if numbers:
         say_beside(phrase("files.commas_as_text", columns=listed(numbers)))
@@ -230,11 +222,16 @@ def _rules_in_table(options: argparse.Namespace) -> Constraints:
     return Constraints.from_frame(table.frame)
 
 
-def wording_of(path: str | None) -> Wording | None:
-    """The wording in a file; None without a file."""
+def wording_of(options: argparse.Namespace) -> Wording | None:
+    """The wording in a file, in the language that is spoken if one is asked for; None where neither is."""
+    from dataclasses import replace
+
     from nicecf import Wording
 
-    return None if path is None else Wording.from_toml(path)
+    wording = None if options.wording is None else Wording.from_toml(options.wording)
+    if options.language is None:
+        return wording
+    return Wording(language=options.language) if wording is None else replace(wording, language=options.language)
 
 
 def load_model(options: argparse.Namespace, spec: str | None = None) -> Any:

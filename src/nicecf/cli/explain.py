@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
-from nicecf.cli import common
+from nicecf.cli import common, letters
 from nicecf.cli.codes import DONE, INCOMPLETE
+from nicecf.cli.language import add_language_option, counted, language, number, phrase, stated
 from nicecf.cli.terminal import in_one_line, remark, say, say_beside
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ def add(commands: Any) -> None:
     )
     words.add_argument("--wording", metavar="FILE", help="names, units and classes for the texts, in a TOML file")
     words.add_argument("--title", help="title of the report")
+    add_language_option(words)
+    letters.add_letter_options(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -106,7 +109,7 @@ def _run(options: argparse.Namespace) -> int:
         [options.explainer, options.table, options.rules, options.wording, options.model],
     )
     with _own_stdout(options.out):
-        wording = common.wording_of(options.wording)
+        wording = common.wording_of(options)
         rules = common.rules_of(options)
         nice, notes, model = common.load_explainer(options.explainer, options)
         search = {name: asked for name in ("optimize", "search") if (asked := getattr(options, name)) is not None}
@@ -133,6 +136,8 @@ def _run(options: argparse.Namespace) -> int:
             progress=common.progress("rows"),
         )
         table = outcomes.table(cfs.batch, style=options.style, wording=wording)
+        if options.letters is not None:
+            letters.write_letters(cfs, letters.letters_of(cfs, options, wording), options.letters, wording)
         if options.records is not None:
             _write_records(cfs, options, model, search)
         if options.report is not None:
@@ -167,7 +172,7 @@ def _own_stdout(out: str) -> Iterator[None]:
 def _in_utf8(read: FileTable, out: str, lacking: str) -> str:
     """That the results are in another encoding than the table."""
     encoding = str(read.layout.encoding)
-    return common.phrase("files.in_utf8", file=in_one_line(out), encoding=encoding, character=lacking)
+    return phrase("files.in_utf8", file=in_one_line(out), encoding=encoding, character=lacking)
 
 
 def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> tuple[Any, FileTable]:
@@ -196,7 +201,7 @@ def _rows(nice: NICE, notes: Mapping[str, Any], options: argparse.Namespace) -> 
         if name in table.frame and name not in known and name != options.id and name not in options.ignore
     ]
     if dropped:
-        remark(f"ignored, as in fit: {', '.join(dropped)}.")
+        remark(phrase("cli.ignored", columns=", ".join(dropped)))
     table = common.told(table, tablefiles.number_columns(schema.columns))
     return tablefiles.like(table, schema.columns, ignore=[*options.ignore, *dropped], id=options.id), table
 
@@ -232,32 +237,39 @@ def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
     """The results in a few lines."""
     import numpy as np
 
+    from nicecf import Wording
+
     is_changed = cfs.batch.n_changes > 0
-    summary = cfs.summary()
-    n_rows, n_found, n_still = summary.totals.rows, summary.totals.found, summary.totals.unchanged
-    still = f"; for {n_still:,} nothing has to change" if n_still else ""
-    several = f" ({common.counted(int(cfs.found.sum()), 'counterfactual')})" if options.n > 1 else ""
-    head = f"{common.counted(n_rows, 'row')}, {n_found:,} with a counterfactual{several}{still}"
+    summary = cfs.summary(wording=None if language() == "en" else Wording(language=language()))
+    totals = summary.totals
+    head = phrase("cli.explained", rows=counted("cli.rows", totals.rows), found=totals.found)
+    if options.n > 1:
+        several = counted("cli.counterfactuals", int(cfs.found.sum()))
+        head = phrase("cli.explained_several", explained=head, counterfactuals=several)
+    if totals.unchanged:
+        head = phrase("cli.explained_still", explained=head, still=totals.unchanged)
     lines = []
     changes = cfs.changes()
     if len(changes):
         made = ~changes["derived"] if "derived" in changes else slice(None)
         often = changes.loc[made, "feature"].value_counts(sort=True)
-        shown = ", ".join(f"{feature} {count:,}" for feature, count in often.head(6).items())
-        lines.append(("changes", f"{summary.totals.mean_changes:.1f} on average; most often {shown}"))
-    without = cfs.reasons[~cfs.found]
-    if len(without):
-        lines.append(("without", f"{n_rows - n_found:,}; the first: {without[0]}"))
-    noted = [note for note in cfs.notes if note is not None]
+        shown = ", ".join(f"{feature} {number(count)}" for feature, count in often.head(6).items())
+        lines.append(("changes", phrase("cli.changes", mean=number(totals.mean_changes, 1), features=shown)))
+    without = [one for one in cfs.batch.reasons if one is not None]
+    if without:
+        lines.append(("without", phrase("cli.first_of", count=totals.rows - totals.found, first=stated(without[0]))))
+    noted = [notes for notes in cfs.batch.notes if notes]
     if noted:
-        lines.append(("notes", f"{len(noted):,}; the first: {noted[0]}"))
-    unseen = summary.unseen_note
-    if unseen is not None:
-        lines.append(("unseen", unseen))
+        lines.append(("notes", phrase("cli.first_of", count=len(noted), first=stated(*noted[0]))))
+    if summary.unseen_note is not None:
+        lines.append(("unseen", summary.unseen_note))
     written = [path for path in (options.out, options.report, options.records) if path not in (None, "-")]
     if written:
         lines.append(("written", ", ".join(map(in_one_line, written))))
+    if options.letters is not None:
+        lines.append(("letters", phrase("cli.letters", count=totals.rows, folder=in_one_line(options.letters))))
     if options.out != "-" and len(cfs):
         first = cfs.batch.labels[int(np.argmax(is_changed))]
-        lines.append(("look at one", in_one_line(common.command("show", options.out, str(first)))))
-    return f"{head}.\n{common.facts(lines)}" if lines else f"{head}."
+        lines.append(("look", in_one_line(common.command("show", options.out, str(first)))))
+    facts = [(phrase(f"cli.fact_{name}"), said) for name, said in lines]
+    return f"{head}.\n{common.facts(facts)}" if facts else f"{head}."

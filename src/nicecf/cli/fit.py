@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nicecf.cli import common
 from nicecf.cli.codes import DONE
+from nicecf.cli.language import add_language_option, counted, number, phrase
 from nicecf.cli.terminal import in_one_line, say
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def add(commands: Any) -> None:
     decision.add_argument("--min-probability", type=float, metavar="P", help="minimum probability of the new class")
     decision.add_argument("--classes", type=common.names, metavar="a,b", help="classes, if the model names none")
     common.add_rule_options(parser)
+    add_language_option(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -198,26 +200,30 @@ def _told(nice: NICE, options: argparse.Namespace, y: Any) -> str:
     assert fitted.neighborhood is not None
     learned, is_categorical = fitted.neighborhood.donors, fitted.schema.full.is_categorical
     n_rows = int(learned.n_decided.sum())
-    kinds = f"{common.counted(int((~is_categorical).sum()), 'number')} and {_categories(int(is_categorical.sum()))}"
     classes = nice.classes_
     donors = np.empty(0, dtype=np.intp)
     if len(classes):
         group = learned.index.group(np.arange(len(learned.index.values))) % len(classes)
         donors = np.bincount(group, minlength=len(classes))
-        decided = ", ".join(f"{label} {count:,}" for label, count in zip(classes, learned.n_decided, strict=True))
-        by_class = ", ".join(f"{label} {count:,}" for label, count in zip(classes, donors, strict=True))
-        said = [
-            ("decides", f"{decided} of these rows"),
-            ("donors", f"{by_class}{'' if options.no_justified else ' (rows that the model gets right)'}"),
-        ]
+        decided, by_class = (_by_class(classes, counts) for counts in (learned.n_decided, donors))
+        kind = "cli.donors" if options.no_justified else "cli.donors_justified"
+        said = [("decides", phrase("cli.decides", decided=decided)), ("donors", phrase(kind, donors=by_class))]
     else:
         scores = fitted.panel.probabilities(learned.outputs)[:, 0]
-        said = [("scores", f"from {scores.min():.6g} to {scores.max():.6g} for these rows")]
+        low, high = (float(f"{one:.6g}") for one in (scores.min(), scores.max()))
+        said = [("scores", phrase("cli.scores", low=low, high=high))]
+    table = phrase(
+        "cli.table",
+        rows=counted("cli.rows", n_rows),
+        features=counted("cli.features", len(is_categorical)),
+        numbers=counted("cli.numbers", int((~is_categorical).sum())),
+        categories=counted("cli.categories", int(is_categorical.sum())),
+    )
     lines = [
         ("model", options.model),
-        ("table", f"{common.counted(n_rows, 'row')}, {len(is_categorical)} features: {kinds}"),
+        ("table", table),
         *said,
-        ("seeks", f"{nice.optimize}, {nice.search_} search"),
+        ("seeks", phrase("cli.seeks", optimize=str(nice.optimize), search=nice.search_)),
     ]
     if nice.constraints is not None:
         lines.append(
@@ -225,18 +231,20 @@ def _told(nice: NICE, options: argparse.Namespace, y: Any) -> str:
         )
     empty = [str(label) for label, count in zip(classes, donors, strict=True) if not count]
     if empty:
-        lines.append(("beware", f"no donors for {', '.join(empty)}: no row can be explained towards it"))
+        lines.append(("beware", phrase("cli.no_donors", classes=", ".join(empty))))
     trust = [
         *(["--trust", ",".join(options.trust)] if options.trust else []),
         *["--trust-pickle"] * options.trust_pickle,
     ]
     target = [] if len(classes) else ["--target-score", f"{float(f'{np.quantile(scores, 0.75):.2g}'):g}:"]
     command = shlex.join(["nicecf", "explain", options.out, "new.csv", *trust, *target, "--out", "out.csv"])
-    return f"{in_one_line(options.out)} is ready.\n{common.facts(lines)}\nNext: {in_one_line(command)}"
+    facts = common.facts([(phrase(f"cli.fact_{name}"), one) for name, one in lines])
+    ready = phrase("cli.ready", file=in_one_line(options.out))
+    return f"{ready}\n{facts}\n{phrase('cli.next', command=in_one_line(command))}"
 
 
-def _categories(count: int) -> str:
-    return "1 category" if count == 1 else f"{count} categories"
+def _by_class(classes: Iterable[Any], counts: Iterable[Any]) -> str:
+    return ", ".join(f"{label} {number(count)}" for label, count in zip(classes, counts, strict=True))
 
 
 def _plainly(value: Any) -> str:

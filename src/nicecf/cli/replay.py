@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicecf.cli import common
 from nicecf.cli.codes import DONE, INCOMPLETE
+from nicecf.cli.language import add_language_option, counted, phrase
 from nicecf.cli.terminal import in_one_line, say
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def add(commands: Any) -> None:
     parser.add_argument("records", metavar="RECORDS", help="record.json, or records.jsonl of nicecf explain --records")
     parser.add_argument("--explainer", metavar="FILE", help="the explainer (default: the one that the records name)")
     common.add_model_options(parser, required=False, remembered=" (default: that of fit, unless it is code)")
+    add_language_option(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -69,15 +71,16 @@ def _searching_as(record: dict[str, Any], nice: NICE) -> NICE:
 def _conclude(count: int, different: list[tuple[Any, tuple[str, ...]]], notes: list[str]) -> int:
     """Print what differs, and return the exit code."""
     for label, differences in different[:_MOST_SHOWN]:
-        say(f"row {in_one_line(label)} is different:{_points(differences)}")
+        say(phrase("cli.row_differs", row=in_one_line(label), points=_points(differences)))
     if len(different) > _MOST_SHOWN:
-        say(f"... and {len(different) - _MOST_SHOWN:,} more are different")
+        say(phrase("cli.more_differ", count=len(different) - _MOST_SHOWN))
     if notes:
-        say(f"note:{_points(notes)}")
+        say(phrase("cli.note", points=_points(notes)))
     if not different:
-        say(f"{'The record is' if count == 1 else f'All {count:,} records are'} the same.")
+        say(counted("cli.same", count))
         return DONE
-    say(f"{count - len(different):,} of {common.counted(count, 'record')} the same, {len(different):,} different.")
+    n_same, every = count - len(different), counted("cli.records", count)
+    say(phrase("cli.differ", same=n_same, records=every, different=len(different)))
     return INCOMPLETE
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicecf.cli import common
 from nicecf.cli.codes import DONE
+from nicecf.cli.language import add_language_option, counted, phrase
 from nicecf.cli.terminal import in_one_line, say_beside, say_in_utf8
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--label", metavar="COLUMN", help="column with the labels, which is not a feature")
     parser.add_argument("--out", metavar="FILE", default=_STANDARD, help="where to write the rules (default: - stdout)")
     common.add_table_options(parser)
+    add_language_option(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -61,13 +63,13 @@ def _told(rules: SuggestedRules, out: str) -> str:
     found = [one for one in rules.suggestions if one.section is not None]
     n_certain = sum(one.is_certain for one in found)
     n_guesses = len(found) - n_certain
-    guesses = f"{n_guesses} {'guess' if n_guesses == 1 else 'guesses'}"
-    alarms = [f"Beware: {in_one_line(one.seen)}." for one in rules.suggestions if one.kind == "label"]
+    guesses = counted("cli.guesses", n_guesses)
+    alarms = [phrase("cli.beware", what=in_one_line(one.seen)) for one in rules.suggestions if one.kind == "label"]
     command = shlex.join(["nicecf", "fit", "--rules", "rules.toml" if out == _STANDARD else out])
     return "\n".join(
         [
-            f"{common.counted(n_certain, 'rule')}, and commented out {guesses}: read and edit them.",
+            counted("cli.rules_found", n_certain, guesses=guesses),
             *alarms,
-            f"Next: {in_one_line(command)} ...",
+            phrase("cli.next_open", command=in_one_line(command)),
         ]
     )

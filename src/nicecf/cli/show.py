@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nicecf.cli import common
 from nicecf.cli.codes import DONE
+from nicecf.cli.language import add_language_option, counted, phrase
 from nicecf.cli.terminal import in_one_line, remark, say
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def add(commands: Any) -> None:
         help="another style than in the file: sentence, bullets or letter (on its own, ready to send)",
     )
     parser.add_argument("--wording", metavar="FILE", help="names, units and classes for the text, in a TOML file")
+    add_language_option(parser)
     parser.add_argument(
         "--format", type=common.table_format, metavar="KIND", help="format of the file, if its name does not say"
     )
@@ -52,7 +54,7 @@ def _run(options: argparse.Namespace) -> int:
     from nicecf.tables.files import in_plain_numbers
     from nicecf.views.exported_table import CLASSES, NUMBERS, by_row, read_outcomes
 
-    wording = common.wording_of(options.wording)
+    wording = common.wording_of(options)
     table = common.told(common.read_cells(options, options.file), NUMBERS)
     table = in_plain_numbers(table, NUMBERS, if_all=CLASSES)
     rows = by_row(read_outcomes(table.frame, table.name))
@@ -62,11 +64,23 @@ def _run(options: argparse.Namespace) -> int:
     chosen = _chosen(rows, options.row, table.name)
     if len(chosen) > 1:
         remark(
-            f"{len(chosen):,} rows of {table.name} have the label {options.row!r}, at positions {listed(chosen)} "
-            "(counted from 0); all of them are shown."
+            phrase(
+                "cli.same_label",
+                count=len(chosen),
+                file=table.name,
+                label=repr(options.row),
+                positions=listed(chosen),
+            )
         )
     told = [
-        _told(one, number, len(row), f", at position {at}" if len(chosen) > 1 else "", options.style, wording)
+        _told(
+            one,
+            number,
+            len(row),
+            phrase("cli.show_at", position=at) if len(chosen) > 1 else "",
+            options.style,
+            wording,
+        )
         for at, row in chosen.items()
         for number, one in enumerate(row)
     ]
@@ -94,28 +108,34 @@ def _told(one: Outcome, number: int, count: int, where: str, style: str | None, 
     text = one.text if style is None and wording is None else one.restyled(style or "sentence", wording)
     if style == "letter":  # unchanged, ready to send
         return text
-    which = f" ({number + 1} of {count})" if count > 1 else ""
-    then = "no counterfactual" if not one.found else "nothing has to change"
+    which = where + (phrase("cli.show_number", number=number + 1, count=count) if count > 1 else "")
+    then = phrase("cli.show_none" if not one.found else "cli.show_unchanged")
     if one.changes:
-        then = f"would be {one.decision_after} ({one.chance(one.probability)})"
-    now = f"{one.decision} ({one.chance(one.probability_before)})"
-    parts = [f"Row {in_one_line(one.row)}{where}{which}: {now}, {then}", _folded(text)]
+        then = phrase("cli.show_then", decision=one.decided(is_after=True, wording=wording))
+    now = one.decided(is_after=False, wording=wording)
+    parts = [phrase("cli.show_row", row=in_one_line(one.row), which=which, now=now, then=then), _folded(text)]
     if one.changes:
         rows = [
-            (each.feature, each.before or "missing", each.after or "missing", _chance_of(one, each))
+            (each.feature, *_values(each, wording), _chance_of(one, each, wording))
             for each in sorted(one.changes, key=lambda each: each.step)
         ]
-        head = ("feature", "now", "then", one.chance_of)
+        head = (*(phrase(f"cli.show_{name}") for name in ("feature", "now", "becomes_value")), one.chance_of)
         parts.append(aligned(head, rows, right=[3], cut=[0, 1, 2], width=common.width()))
     if one.note:
-        parts.append(_folded(f"({one.note})"))
+        parts.append(_folded(phrase("cli.show_note", note=one.note)))
     return "\n\n".join(parts)
 
 
-def _chance_of(one: Outcome, each: SavedChange) -> str:
-    from nicecf.views.listing import FOLLOWS
+def _values(each: SavedChange, wording: Wording | None) -> tuple[str, str]:
+    from nicecf import Wording
+    from nicecf.views.words.formatting import Formatter
 
-    return FOLLOWS if each.derived else one.chance(each.probability)
+    said = each.formatted(Formatter(Wording() if wording is None else wording))
+    return said.before, said.after
+
+
+def _chance_of(one: Outcome, each: SavedChange, wording: Wording | None) -> str:
+    return phrase("cli.show_follows") if each.derived else one.chance(each.probability, wording)
 
 
 def _folded(text: str) -> str:
@@ -134,21 +154,26 @@ def _listed(rows: Rows, options: argparse.Namespace) -> str:
     outcomes = [one for row in rows for one in row]
     first = sorted(outcomes, key=lambda one: one.found and not one.changes)[:_MOST_LISTED]
     lines = [(one.row, one.decision, one.decision_after if one.found else "-", _in_short(one)) for one in first]
-    nothing = f"; for {still:,} nothing has to change" if still else ""
-    head = f"{in_one_line(options.file)}: {common.counted(len(rows), 'row')}, {found:,} with a counterfactual{nothing}"
+    explained = phrase("cli.explained", rows=counted("cli.rows", len(rows)), found=found)
+    if still:
+        explained = phrase("cli.explained_still", explained=explained, still=still)
+    head = phrase("cli.show_file", file=in_one_line(options.file), explained=explained)
     if not rows:
         return head
-    table = aligned(("row", "decision", "becomes", "changes"), lines, cut=[0, 1, 2, 3], width=common.width())
-    more = f"... and {len(outcomes) - len(first):,} more\n" if len(outcomes) > len(first) else ""
-    return f"{head}\n\n{table}\n{more}\nOne of them: {in_one_line(common.command('show', options.file, first[0].row))}"
+    names = [phrase(f"cli.show_{name}") for name in ("row_head", "decision", "becomes", "changes")]
+    table = aligned(names, lines, cut=[0, 1, 2, 3], width=common.width())
+    n_more = len(outcomes) - len(first)
+    more = f"{phrase('cli.show_more', count=n_more)}\n" if n_more else ""
+    command = in_one_line(common.command("show", options.file, first[0].row))
+    return f"{head}\n\n{table}\n{more}\n{phrase('cli.show_one', command=command)}"
 
 
 def _in_short(one: Outcome) -> str:
     if not one.found:
         return one.reason or ""
-    arrow = "\N{RIGHTWARDS ARROW}"
-    parts = [
-        f"{each.feature} {each.before or 'missing'} {arrow} {each.after or 'missing'}{' (follows)' * each.derived}"
-        for each in one.changes
-    ]
-    return ", ".join(parts) or "nothing has to change"
+    parts = []
+    for each in one.changes:
+        before, after = _values(each, None)
+        kind = "cli.show_change_follows" if each.derived else "cli.show_change"
+        parts.append(phrase(kind, feature=each.feature, before=before, after=after))
+    return ", ".join(parts) or phrase("cli.show_unchanged")

@@ -18,7 +18,7 @@ from nicecf.exceptions import FileError, listed, plain
 from nicecf.models.criterion import Kind
 from nicecf.results.batch import Batch
 from nicecf.rules.moments import moment_of, plain_text
-from nicecf.support.formats import one_line, percent
+from nicecf.support.formats import one_line
 from nicecf.support.options import choose
 from nicecf.support.phrases import english, in_english
 from nicecf.support.types import CellValue, Json, Label
@@ -279,9 +279,12 @@ class Outcome:
     reason_kind: str | None = None
     line: Line | None = None
 
-    def chance(self, probability: float) -> str:
+    def chance(self, probability: float, wording: Wording | None = None) -> str:
         """A probability for people, or a score."""
-        return f"{probability:.6g}" if self.is_score else percent(probability)
+        formatter = Formatter(Wording() if wording is None else wording)
+        if self.is_score:
+            return formatter.number(f"{probability:.6g}")
+        return formatter.chances(np.array([probability]))[0]
 
     @property
     def chance_of(self) -> str:
@@ -311,7 +314,7 @@ class Outcome:
         """The explanation in parts, with the digits of the table: there is no model to ask."""
         wording = formatter.wording
         chances = np.array([self.probability_before, self.probability if self.found else 0.0])
-        now, then = [formatter.number(self.chance(one)) for one in chances] if self.is_score else formatter.chances(chances)
+        now, then = (self.chance(one, wording) for one in chances.tolist())
         told: dict[str, str] = {}
         if self.line is not None:
             now, then = (formatter.percentage(text) for text in (self.line.before, self.line.after))
