@@ -195,7 +195,7 @@ def test_the_nearest_score_of_a_plain_sum_is_the_best_that_training_values_give(
     assert near.to_frame().dtypes.tolist() == new.dtypes.tolist()
     assert near.rows.tolist() == list(range(len(new)))
     assert set(cfs.note_kinds) == {("nearest",)}
-    assert cfs.notes[0] == f"the nearest score within reach is {best:g}"
+    assert cfs.notes[0] == f"the nearest score within reach is {best:,g}"
     assert cfs.reasons[0] == f"the score of none of the 120 training rows that may be donors is 'at least {best + 1:g}'"
 
 
@@ -224,11 +224,11 @@ def test_the_nearest_is_said_as_such_and_counted_nowhere(limits, new):
     assert near[0].reason == cfs.reasons[0]
     texts = near.texts()
     assert all(
-        re.match(r"The target \(at least 9000\) is out of reach. The nearest to it: if ", text) for text in texts
+        re.match(r"The target \(at least 9,000\) is out of reach. The nearest to it: if ", text) for text in texts
     )
-    assert "and the target (at least 9000) is out of reach" in near[0].text("bullets")
-    assert "the nearest to at least 9000 within reach" in near[0].text("analyst")
-    assert "We found no way to the result that was asked for (at least 9000)." in near[0].text("letter")
+    assert "and the target (at least 9,000) is out of reach" in near[0].text("bullets")
+    assert "the nearest to at least 9,000 within reach" in near[0].text("analyst")
+    assert "We found no way to the result that was asked for (at least 9,000)." in near[0].text("letter")
     assert "without a counterfactual" in near.to_html()
     assert near.nearest() is near
     assert cfs[[7, 3]].nearest().rows.tolist() == [7, 3]
@@ -444,18 +444,18 @@ def test_the_model_is_called_as_often_as_for_classes(limits, new):
 def test_the_score_stands_where_probabilities_stand(limits, new):
     cfs = limits.explain(new, target_score=(3_000, None))
     one = cfs[int(np.argmax(~(cfs.predicted >= 3_000)))]
-    before, after = f"{one.predicted:.0f}", f"{one.predicted_after:.0f}"
-    assert one.text().endswith(f"the score would be {after} instead of {before} (target: at least 3000).")
-    assert f"The score is {before} (below 3000)." in one.text("bullets")
-    assert one.text("analyst").startswith(f"score {before} (below 3000) -> {after} (at least 3000); ")
-    assert 'the result would have been "at least 3000"' in one.text("letter")
+    before, after = f"{one.predicted:,.0f}", f"{one.predicted_after:,.0f}"
+    assert one.text().endswith(f"the score would be {after} instead of {before} (target: at least 3,000).")
+    assert f"The score is {before} (below 3,000)." in one.text("bullets")
+    assert one.text("analyst").startswith(f"score {before} (below 3,000) -> {after} (at least 3,000); ")
+    assert f"the result would have been {after} (at least 3,000) if" in one.text("letter")
     assert "%" not in repr(one)
     assert repr(one).splitlines()[2].split() == ["feature", "before", "after", "score"]
     html = cfs.to_html()
     assert f"({before})" in html
     assert ">score<" in html
     there = cfs[int(np.argmax(cfs.predicted >= 3_000))]
-    assert there.text() == f"The score is {there.predicted:.0f} (at least 3000) already; nothing has to change."
+    assert there.text() == f"The score is {there.predicted:,.0f} (at least 3,000) already; nothing has to change."
     assert set(cfs.summary().groups["predicted"]) == {"below 3000", "at least 3000"}
     one.plot("walk"), one.plot("regions"), cfs.plot()
 

@@ -116,10 +116,17 @@ class TestOneRow:
         assert all(free.notes)
         assert len(free[1].changes) == 0
 
-    def test_it_follows_notes_about_the_search(self):
+    def test_how_the_search_went_is_not_among_the_notes(self):
         cfs = explainer(neighbors=500, mix_donors=False).explain(row(branch=8))
-        assert cfs.note_kinds[0] == ("neighbors", "unseen")
-        assert cfs.notes[0].endswith("there are no more donors; 'branch' is 8, but 7 in all training rows")
+        assert cfs.note_kinds[0] == ("unseen",)
+        assert cfs.notes[0] == "'branch' is 8, but 7 in all training rows"
+        assert cfs.search[0].endswith("of 500 neighbors: there are no more donors")
+        assert cfs[0].search == cfs.search[0]
+
+    def test_it_follows_notes_about_what_was_left_undone(self):
+        cfs = explainer().explain(row(branch=8), n_counterfactuals=30)
+        assert cfs.note_kinds[0][-1] == "unseen"
+        assert len(cfs.note_kinds[0]) == 2
 
     def test_several_counterfactuals_of_a_row_all_have_it(self):
         cfs = NICELY.explain(row(branch=8), n_counterfactuals=2)

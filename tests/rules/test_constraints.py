@@ -769,7 +769,7 @@ def test_a_row_without_bounds_in_a_table_of_bounds_is_under_no_rule():
     assert cfs[1].relaxation.action == "allow 1 to change from 0 to missing"
     blocked = nice.explain(X[:2], constraints=bounds & Constraints(allowed={1: [5]}))
     assert "Blocked by: 1 may only become 5" in blocked.reasons[0]
-    assert "is not enough: 1 may only change to at least -1; 1 may only become 5" in blocked.reasons[1]
+    assert "is not enough: 1 may only change to at least \N{MINUS SIGN}1; 1 may only become 5" in blocked.reasons[1]
 
 
 def test_values_that_python_takes_for_one_are_values_of_their_own():

@@ -44,13 +44,6 @@ def test_sentences_have_iso_dates_and_durations_in_words(one):
     assert f"opened: {opened.before:%Y-%m-%d} -> {opened.after:%Y-%m-%d}" in one.text("analyst")
 
 
-def test_a_letter_says_too_late_and_too_long(one):
-    letter = one.text("letter")
-    assert "(too late)" in letter
-    assert "(too long)" in letter
-    assert "too high" not in letter
-
-
 def test_dates_are_never_rounded_and_numbers_beside_them_are():
     table = X.assign(income=X["income"] + 1 / 3, late=X["late"] + pd.Timedelta("1h 2min 3.25s"))
     found = NICE(moments.approve, classes=[0, 1]).fit(table, Y).explain(table[Y == 0].head(30))

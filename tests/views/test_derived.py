@@ -76,36 +76,32 @@ def cfs():
 # --- texts -----------------------------------------------------------------------------------------------------------
 
 TEXTS = {
-    "sentence": "If for_tv were 0 instead of 1, for_car were 1 instead of 0 and income were 60000 instead of 40000, "
-    "which makes burden 0.16 instead of 0.24, the model would say approved (58 %) instead of denied (88 %).",
+    "sentence": "If for were car instead of tv and income were 60,000 instead of 40,000, which makes burden 0.16 "
+    "instead of 0.24, the model would say approved (58 %) instead of denied (88 %).",
     "bullets": """\
 The model says denied (88 %). With these 2 changes together it would say approved (58 %):
-- for_tv: 0 instead of 1, for_car: 1 instead of 0
-- income: 60000 instead of 40000
+- for: car instead of tv
+- income: 60,000 instead of 40,000
 - which makes burden 0.16 instead of 0.24""",
     "analyst": """\
 denied (88 %) -> approved (58 %); P(approved) was 12 %; 2 changes, 2 steps, distance 2; donor: training row 1
-1. for_tv: 1 -> 0 | step 1: P(approved) 42 % | 25 % of the distance
-1. for_car: 0 -> 1 | step 1: P(approved) 42 % | 25 % of the distance
-2. income: 40000 -> 60000 | step 2: P(approved) 58 % | 50 % of the distance
+1. for tv: 1 -> 0 | step 1: P(approved) 42 % | 25 % of the distance
+1. for car: 0 -> 1 | step 1: P(approved) 42 % | 25 % of the distance
+2. income: 40,000 -> 60,000 | step 2: P(approved) 58 % | 50 % of the distance
 => burden: 0.24 -> 0.16 | follows from the above""",
     "letter": """\
-Reasons for the decision
+One way to a different decision
 
 We used a computer model to assess the information that we hold about you. Its decision is: denied.
 
-The main reasons, the most important first:
-1. for tv: 1
-2. income: 40000 (too low)
-Calculated from your information: burden 0.24.
-
 With everything else unchanged, the decision would have been "approved" if these 2 points together had been different:
-- for tv: 0 instead of 1, for car: 1 instead of 0
-- income: 60000 instead of 40000
+- for: car instead of tv
+- income: 60,000 instead of 40,000
 This would have made burden 0.16 instead of 0.24.
 
-This explains how the model came to its decision from the information it had. It is not a promise: other changes \
-can lead to a different decision as well, and a new assessment uses the information and the model of its own time.""",
+This is one way to a different decision. It is not a list of the reasons for the decision, and it is not a promise: \
+other changes can lead to a different decision as well, and a new assessment uses the information and the model of \
+its own time.""",
 }
 
 
@@ -121,15 +117,13 @@ def test_several_columns_that_follow_are_said_together():
     row = X.iloc[[2]].assign(income=30_000, burden=0.32)
     one = explained(row, rules & Constraints(immutable=["income"]), X=X)[0]
     assert one.text() == (
-        "If debt were 400 instead of 800, which makes burden 0.16 instead of 0.32 and yearly 4800 instead of 9600, the "
+        "If debt were 400 instead of 800, which makes burden 0.16 instead of 0.32 and yearly 4,800 instead of 9,600, the "
         "model would say approved (58 %) instead of denied (74 %)."
     )
     assert "1 change, 1 step" in one.text("analyst")
     letter = one.text("letter", wording=Wording(names={"yearly": "what you pay a year"}, units={"yearly": "EUR"}))
-    assert "\nCalculated from your information: burden 0.32 and what you pay a year 9600 EUR.\n" in letter
-    assert (
-        "\nThis would have made burden 0.16 instead of 0.32 and what you pay a year 4800 EUR instead of 9600" in letter
-    )
+    made = "\nThis would have made burden 0.16 instead of 0.32 and what you pay a year 4,800 EUR instead of 9,600 EUR.\n"
+    assert made in letter
 
 
 def test_one_category_over_several_columns_is_one_change():
@@ -137,9 +131,16 @@ def test_one_category_over_several_columns_is_one_change():
     assert cfs.batch.n_changes.tolist() == [1]
     assert cfs[0].text("bullets") == (
         "The model says denied (72 %). With this change it would say approved (58 %):\n"
-        "- for_tv: 0 instead of 1, for_car: 1 instead of 0"
+        "- for: car instead of tv"
     )
-    assert "The main reason:\n1. for tv: 1\n\n" in cfs[0].text("letter")
+    assert "if this had been different:\n- for: car instead of tv\n\n" in cfs[0].text("letter")
+
+
+def test_a_category_over_several_columns_is_said_by_its_columns_where_they_have_names_of_their_own():
+    cfs = explained(loans().iloc[[0]].assign(income=60_000, burden=0.16))
+    assert cfs[0].text("bullets", wording=Wording(names={"for_car": "to buy a car"})).endswith(
+        "\n- for tv: 0 instead of 1, to buy a car: 1 instead of 0"
+    )
 
 
 def test_without_such_columns_nothing_is_said_of_them():
@@ -164,7 +165,7 @@ def test_a_step_is_not_worth_less_because_something_follows_from_it():
     X = loans()[["burden", "income", "debt"]].assign(years=[20, 40] * 30)
     one = explained(rules=Constraints(derived={"burden": "round(debt * 12 / income, 2)"}), model=Interplay(), X=X)[0]
     assert [each.step for each in one.changes if not each.derived] == [1, 2]
-    assert one.text().startswith("If income were 60000 instead of 40000 and years were 40 instead of 20, which makes")
+    assert one.text().startswith("If income were 60,000 instead of 40,000 and years were 40 instead of 20, which makes")
 
 
 class Cheap(Burden):
@@ -188,7 +189,7 @@ def test_a_change_that_makes_it_worse_is_said_before_what_follows():
     X = loans()[["burden", "income", "debt"]].assign(years=[20, 40] * 30)
     one = explained(rules=Constraints(derived={"burden": "round(debt * 12 / income, 2)"}), model=Detour(), X=X)[0]
     assert one.text().startswith(
-        "If years were 40 instead of 20 and income were 60000 instead of 40000, which makes burden 0.16 instead of 0.24"
+        "If years were 40 instead of 20 and income were 60,000 instead of 40,000, which makes burden 0.16 instead of"
     )
 
 
@@ -205,7 +206,7 @@ class Both:
 def test_a_change_is_not_worth_less_because_it_has_several_columns():
     X = loans()[["for_car", "for_tv", "for_home"]].assign(limit=[1, 9] * 30)
     one = explained(rules=Constraints(groups="auto"), model=Both(), X=X)[0]
-    assert one.text().startswith("If for_tv were 0 instead of 1, for_car were 1 instead of 0 and limit were 9 instead")
+    assert one.text().startswith("If for were car instead of tv and limit were 9 instead of 1, the model")
 
 
 def test_changes_of_one_feature_in_several_rows_are_not_one():
@@ -226,7 +227,7 @@ def test_what_follows_may_be_a_category_and_is_quoted_where_it_would_be_misread(
 
     rules = Constraints(derived={"class": lambda X: np.where(X["income"] > 50_000, "low", "high, which makes")})
     assert explained(rules=rules, model=ByClass(), X=X)[0].text() == (
-        'If income were 60000 instead of 40000, which makes class low instead of "high, which makes", the model would '
+        'If income were 60,000 instead of 40,000, which makes class low instead of "high, which makes", the model would '
         "say approved (80 %) instead of denied (70 %)."
     )
 
@@ -240,7 +241,7 @@ def test_a_category_that_reads_like_what_joins_it_is_quoted_in_any_language(tmp_
     rules = Constraints(derived={"class": lambda X: np.where(X["income"] > 50_000, "low", "das macht ja")})
     model = lambda X: np.column_stack([X["class"] != "low", X["class"] == "low"]).astype(float)
     one = NICE(model, constraints=rules, search="greedy").fit(X, (name == "low").astype(int)).explain(X.iloc[[0]])[0]
-    assert 'instead of 40000 macht class low instead of "das macht ja"' in one.text(wording=Wording(language=path))
+    assert 'instead of 40,000 macht class low instead of "das macht ja"' in one.text(wording=Wording(language=path))
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -463,7 +464,7 @@ FOLLOWS = Step("burden", "0.24", "0.16", is_derived=True)
 
 def test_changes_are_drawn_before_what_follows_from_them(cfs):
     shown = changes_of(cfs[0])
-    assert [panel.step.feature for panel in shown.panels] == ["for_tv", "for_car", "income", "burden"]
+    assert [panel.step.feature for panel in shown.panels] == ["for tv", "for car", "income", "burden"]
     assert shown.panels[-1].step == FOLLOWS
     assert "burden 0.24 → 0.16 (follows). The decision" in shown.caption.alt
 
@@ -473,7 +474,7 @@ def test_what_there_is_no_room_for_is_named_and_only_changes_are_counted(cfs, mo
 
     for room, notes in (
         (3, ["… and burden 0.24 → 0.16 (follows)"]),
-        (2, ["… and 1 more change: income 40000 → 60000", "… and burden 0.24 → 0.16 (follows)"]),
+        (2, ["… and 1 more change: income 40,000 → 60,000", "… and burden 0.24 → 0.16 (follows)"]),
     ):
         monkeypatch.setattr(changes, "_MOST_CHANGES", room)
         assert list(changes_of(cfs[0]).caption.notes) == notes
@@ -481,7 +482,7 @@ def test_what_there_is_no_room_for_is_named_and_only_changes_are_counted(cfs, mo
 
 def test_a_walk_has_no_step_for_what_follows(cfs):
     walk = walk_of(cfs[0])
-    assert [[step.feature for step in stop.changes] for stop in walk.stops] == [[], ["for_tv", "for_car"], ["income"]]
+    assert [[step.feature for step in stop.changes] for stop in walk.stops] == [[], ["for tv", "for car"], ["income"]]
     assert walk.caption.notes == ("At the end: burden 0.24 → 0.16 (follows)",)
     assert walk_of(explained(rules=Constraints())[0]).caption.notes == ()
 
@@ -499,7 +500,7 @@ def test_regions_are_not_drawn_over_what_follows_or_one_column_of_a_category(cfs
     assert {shown.x.name, shown.y.name} == {"income", "age"}
     assert shown.caption.subtitle == "All other features as in the row; what follows is computed: burden"
     assert shown.caption.notes == (
-        "The counterfactual also changes for_tv 1 → 0, for_car 0 → 1; the regions are those of the row's own values.",
+        "The counterfactual also changes for tv 1 → 0, for car 0 → 1; the regions are those of the row's own values.",
     )
     assert np.unique(shown.decided).tolist() == [0]
     assert shown.probability.max() - shown.probability.min() > 0.1  # 800 in debt weigh less on a higher income
@@ -516,15 +517,18 @@ def test_a_row_that_contradicts_itself_is_shown_as_the_model_decided_on_it():
         "No counterfactual: the row contradicts itself: 'burden' is 0.44, but 0.16 follows from its other columns."
     )
     assert regions_of(cfs[0]).marks[0].words.endswith(": denied (98 %)")
-    letter = cfs[0].text("letter", wording=Wording(names={"burden": "the share that goes into debts"}))
-    assert "the share that goes into debts is 0.44, but 0.16 follows" in letter
+    wording = Wording(names={"burden": "the share that goes into debts"})
+    assert "the share that goes into debts is 0.44, but 0.16 follows" in cfs[0].text(wording=wording)
+    assert "The information that we hold contradicts itself. Please have it corrected first." in cfs[0].text("letter")
 
 
 @pytest.mark.parametrize("style", TEXTS)
 def test_a_row_that_breaks_a_relation_says_which(style):
     row = loans().iloc[[0]].assign(age=900)
     cfs = explained(row, RULES & Constraints(relations=["age < debt"]))
-    assert "the row itself breaks a relation that every counterfactual keeps: age < debt" in cfs[0].text(style)
+    told = "the row itself breaks a relation that every counterfactual keeps: age < debt"
+    told = "The information that we hold contradicts itself." if style == "letter" else told
+    assert told in cfs[0].text(style)
 
 
 def test_variants_mark_changes_and_count_them(cfs):
@@ -532,7 +536,7 @@ def test_variants_mark_changes_and_count_them(cfs):
     shown = variants_of({"by rules": cfs[0], "free": free})
     lines = {line.name: line.cells for line in (*shown.lines, *shown.foot)}
     assert lines["burden"] == (Cell("0.24"), Cell("0.16 (follows)"), Cell("0.16", is_changed=True))
-    assert lines["for_tv"][1] == Cell("0", is_changed=True)
+    assert lines["for tv"][1] == Cell("0", is_changed=True)
     assert [cell.text for cell in lines["changes"]] == ["", "2", str(len(free.changes))]
     assert "burden" not in shown.caption.alt.partition("free:")[0]
 
@@ -541,12 +545,12 @@ def test_frequencies_leave_out_what_follows(cfs, monkeypatch):
     from nicecf.views.plots.data import frequencies
 
     shown = frequencies_of(cfs, Wording(names={"burden": "the burden"}))
-    assert sorted(line.feature for line in shown.lines) == ["age", "debt", "for_car", "for_home", "for_tv", "income"]
+    assert sorted(line.feature for line in shown.lines) == ["age", "debt", "for car", "for home", "for tv", "income"]
     assert shown.caption.notes == ("Columns that follow from others are not counted: the burden.",)
     assert "burden" not in shown.caption.alt
     monkeypatch.setattr(frequencies, "_FEW", 2)
     shown = frequencies_of(cfs)
-    assert sorted(line.feature for line in shown.lines) == ["for_car", "for_tv", "income"]
+    assert sorted(line.feature for line in shown.lines) == ["for car", "for tv", "income"]
     assert shown.folded == "… and 3 that never change"
     assert frequencies_of(explained(rules=Constraints())).caption.notes == ()
 

@@ -14,7 +14,7 @@ from nicecf.views.plots.data.changes import changes_of
 from nicecf.views.plots.data.regions import regions_of
 from nicecf.views.plots.data.walk import walk_of
 
-STYLES = ["sentence", "bullets", "analyst", "letter"]
+STYLES = ["sentence", "bullets", "analyst"]
 X = pd.DataFrame({"late_payments": [3, 0, 2, 1], "home": ["rent", "own", "rent", "own"]})
 NO_ANSWER = "the model predicts {denied} for all 4 training rows, so no donor for {approved} exists"
 
@@ -52,6 +52,13 @@ def test_without_names_a_reason_has_the_labels_as_python_writes_them(hopeless, l
     assert reason in hopeless[0].text(style)
 
 
+def test_a_letter_says_nothing_of_donors_and_has_the_names_of_classes(hopeless, labels):
+    letter = hopeless[0].text("letter", wording=Wording(classes={labels[0]: "turned down"}))
+    assert "Its decision is: turned down." in letter
+    assert "there is none with that result that could serve as an example" in letter
+    assert "donor" not in letter
+
+
 def test_pages_and_pictures_have_the_names_of_classes(hopeless, labels):
     wording = Wording(classes=dict(zip(labels, ("turned down", "granted"), strict=True)))
     reason = NO_ANSWER.format(denied="turned down", approved="granted")
@@ -79,8 +86,11 @@ def test_a_reason_names_the_features_that_people_named_and_quotes_the_others():
 
 
 def test_in_a_letter_names_of_columns_are_made_words():
-    cfs = worded_as(Statement("rule.immutable", {"feature": Features(("late_payments",))}))
-    assert "late payments may not change" in cfs[0].text("letter")
+    model = lambda X: np.column_stack([X["late_payments"] > 0, X["late_payments"] == 0]) * 0.8 + 0.1
+    nice = NICE(model, classes=[0, 1]).fit(X, [0, 1, 0, 0])
+    cfs = nice.explain(X.iloc[[0]], constraints=Constraints(immutable=["late_payments"]))
+    letter = cfs[0].text("letter")
+    assert "for such changes: late payments may not change. There would be a way if we were to allow late" in letter
     assert "'late_payments' may not change" in cfs[0].text()
 
 
@@ -117,7 +127,8 @@ def test_numbers_in_statements_are_those_of_the_language():
     voice = Voice(german)
     ranges = Statement("rule.ranges_low", {"feature": Features(("age",)), "low": Value(2.5)})
     assert voice(ranges) == "'age' may only change to at least 2,5"
-    assert voice(Statement("note.neighbors", {"found": 1200, "asked": 5000})).startswith("1\u00a0200 of 5\u00a0000")
+    apart = Voice(german | {"number.thousands": "\u00a0"})
+    assert apart(Statement("search.neighbors", {"found": 1200, "asked": 5000})).startswith("1\u00a0200 of 5\u00a0000")
     least = Statement("rule.min_probability", {"probability": Probability(0.75)})
     assert voice(least) == "the probability must be at least 75%"
 
@@ -126,5 +137,8 @@ def test_what_a_file_holds_is_renamed_where_it_is_quoted_and_nowhere_else():
     nice = NICE(never_approves, classes=["denied", "approved"]).fit(X, ["denied"] * 4)
     table = exported_table.table(nice.explain(X.iloc[[0]]).batch)
     (outcome,) = exported_table.read_outcomes(table, "out.csv")
-    text = outcome.restyled("letter", Wording(classes={"approved": "granted", "donor": "a gift"}))
+    text = outcome.restyled("bullets", Wording(classes={"approved": "granted", "donor": "a gift"}))
     assert "so no donor for granted exists" in text
+    letter = outcome.restyled("letter", Wording(classes={"denied": "turned down"}))
+    assert letter == nice.explain(X.iloc[[0]])[0].text("letter", wording=Wording(classes={"denied": "turned down"}))
+    assert "turned down" in letter

@@ -10,7 +10,8 @@ import numpy as np
 from nicecf.models.decision import Panel
 from nicecf.support.types import Floats, Ints
 
-Kind: TypeAlias = Literal["highest", "cutoffs", "predict", "function"]
+# One cut-off, of one class; or several, of which more than one can be reached.
+Kind: TypeAlias = Literal["highest", "cutoff", "cutoffs", "predict", "function"]
 
 # Decimals of a percentage are added as long as it would be read as lying on the other side of a line.
 _MOST_DECIMALS = 8
@@ -39,7 +40,7 @@ class Criterion:
         elif rule.function is not None:
             kind = "function"
         elif rule.cutoffs is not None:
-            kind = "cutoffs"
+            kind = "cutoff" if np.sum(~np.isnan(rule.cutoffs)) == 1 else "cutoffs"
         cutoffs = np.full(n_classes, np.nan) if rule.cutoffs is None else rule.cutoffs
         n_more = len(panel.members) - 1 - len(panel.silent)
         return cls(kind, tuple(cutoffs.tolist()), panel.min_probability, n_more)
@@ -57,14 +58,16 @@ class Criterion:
         """
         line, cutoffs = np.arange(len(decided)), np.array(self.cutoffs)
         limits = np.full(len(decided), np.nan)
-        if self.kind != "cutoffs":
+        if self.kind not in ("cutoff", "cutoffs"):
             return then, limits
         rises = (after[line, then] >= cutoffs[then]) & ~(before[line, then] >= cutoffs[then])
         falls = (before[line, decided] >= cutoffs[decided]) & ~(after[line, decided] >= cutoffs[decided])
-        tells = np.where(falls & ~rises, decided, then)
-        still = decided == then
         with_cutoff = np.flatnonzero(~np.isnan(cutoffs))
         only = with_cutoff[0] if len(with_cutoff) == 1 else -1
+        if self.least is not None:  # what was asked for is of the new class, and so is the one quantity
+            falls, only = np.zeros_like(falls), -1
+        tells = np.where(falls & ~rises, decided, then)
+        still = decided == then
         tells = np.where(still & (only >= 0), only, tells)
         crosses = rises | falls | (still & (self._is_reached(before, tells) | (only >= 0)))
         return tells, np.where(crosses, cutoffs[tells], np.nan)

@@ -148,7 +148,7 @@ class ScoreTarget:
     @property
     def statements(self) -> tuple[Statement, Statement]:
         """The same, to be put into words."""
-        low, high = Value(self.low), Value(self.high)
+        low, high = (Value(bound, is_score=True) for bound in (self.low, self.high))
         if self.high == np.inf:
             return Statement("target.below", {"low": low}), Statement("target.at_least", {"low": low})
         if self.low == -np.inf:

@@ -51,9 +51,10 @@ class Features:
 
 @dataclass(frozen=True)
 class Value:
-    """A value of a feature; None if missing."""
+    """A value of a feature, or a score; None if missing."""
 
     value: Any
+    is_score: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,8 @@ class Voice:
                 return self._list([self.label(one) for one in labels], "list.between" if are_all else "statement.or")
             case Features(names):
                 return self._and([self.feature(one) for one in names])
+            case Value(value=one, is_score=True):
+                return self._number(shown(one))
             case Value(value=one):
                 return self._value(one)
             case Values(values):

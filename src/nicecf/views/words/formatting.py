@@ -202,8 +202,10 @@ def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: boo
     shares = np.divide(parts, distances, out=np.zeros_like(parts), where=distances > 0)
     share = formatter.chances(shares)
     lines = lines_of(batch)
-    tells = batch.after.decided if lines is None else lines.quantities[0]
-    chance = formatter.chances(picked(steps.reached, tells[line]), batch.target)
+    if lines is None:
+        chance = formatter.chances(picked(steps.reached, batch.after.decided[line]), batch.target)
+    else:
+        chance = [formatter.percentage(one) for one in lines.steps()]
     feature, before, after, step = (table[name].tolist() for name in ("feature", "before", "after", "step"))
     ups = np.sign(batch.after.values[line, steps.feature] - batch.before.values[line, steps.feature])
     is_ordered = ~batch.schema.by_equality[steps.feature] & ~np.isnan(ups)

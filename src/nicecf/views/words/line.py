@@ -32,10 +32,11 @@ class Line:
     def clauses(self) -> tuple[Statement, ...]:
         """What decides, what was asked for, who else must agree."""
         if self.cutoff is None:
-            clauses = [Statement(f"line.{self.kind}")]
+            clauses = [Statement("line.cutoffs" if self.kind == "cutoff" else f"line.{self.kind}")]
         else:
-            label = plain_classes([self.label])
-            clauses = [Statement("line.cutoff", {"label": label, "limit": Probability(self.cutoff, is_exact=True)})]
+            phrase = "line.cutoff" if self.kind == "cutoff" else "line.cutoff_of_several"
+            limit = Probability(self.cutoff, is_exact=True)
+            clauses = [Statement(phrase, {"label": plain_classes([self.label]), "limit": limit})]
         if self.least is not None:
             clauses.append(Statement("line.least", {"limit": Probability(self.least, is_exact=True)}))
         if self.n_more == 1:
@@ -64,6 +65,14 @@ class Lines:
         pairs = zip(before.tolist(), picked(probabilities, of[entries]).tolist(), limits[entries].tolist(), strict=True)
         return [percentages(one, other, self._limits(limit))[1] for one, other, limit in pairs]
 
+    def steps(self) -> list[str]:
+        """The quantity after each step, as the last of them shows it."""
+        of, limits = self.quantities
+        steps, line = self.batch.steps, self.batch.steps.row()
+        before = picked(self.batch.before.probabilities, of)[line]
+        pairs = zip(before.tolist(), picked(steps.reached, of[line]).tolist(), limits[line].tolist(), strict=True)
+        return [percentages(one, other, self._limits(limit))[1] for one, other, limit in pairs]
+
     def all(self) -> list[Line]:
         """That of each entry."""
         of, limits = self.quantities
@@ -76,7 +85,8 @@ class Lines:
                 *percentages(before[i], after[i], self._limits(limits[i])),
                 criterion.kind,
                 None if np.isnan(limits[i]) else float(limits[i]),
-                criterion.least,
+                # Where there is no counterfactual, this class is not the one that it was asked of.
+                criterion.least if self.batch.found[i] else None,
                 criterion.n_more,
             )
             for i in range(len(self.batch))
