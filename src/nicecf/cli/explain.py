@@ -28,8 +28,9 @@ examples:
 
 --out has one line per counterfactual: row, counterfactual (its number), found,
 decision, probability, decision_after, probability_after, n_changes, text,
-changes (JSON), reason, note, said (JSON, for nicecf show), then the features of
-the counterfactual; a feature with one of these names gets the prefix cf_.
+changes (JSON), reason, note, said (JSON, for nicecf show), reason_kind, line
+(JSON: what decides), then the features of the counterfactual; a feature with
+one of these names gets the prefix cf_.
 With --target-score, score and score_after are in place of the probabilities.
 The exit code is 3 if a row has no counterfactual."""
 

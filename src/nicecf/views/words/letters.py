@@ -246,8 +246,8 @@ class _Letter:
     def _principal_reasons(self) -> str:
         if not self.reasons:
             raise OptionError(
-                "the template has {principal_reasons}: pass principal_reasons= (--reasons), which are yours and not the "
-                f"counterfactual's, from one to {_MOST_REASONS} for each row."
+                "the template has {principal_reasons}: pass principal_reasons= (--reasons), which are yours and not "
+                f"the counterfactual's, from one to {_MOST_REASONS} for each row."
             )
         say_reason = self.wording.say
         numbered = enumerate(self.reasons, start=1)
