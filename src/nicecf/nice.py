@@ -17,7 +17,7 @@ from nicecf.explain.fitted import Fitted, Models, Plausibility, refusal
 from nicecf.explain.pipeline import explain
 from nicecf.explain.score_targets import LastOne, target_of, towards
 from nicecf.explain.search_options import SearchOptions
-from nicecf.explain.targets import in_order_of_rows
+from nicecf.explain.targets import meant
 from nicecf.explain.training import ModelOptions, Training, TreeCells, learn, measured_cost, twin_for
 from nicecf.models.decision import check_min_probability
 from nicecf.results.counterfactuals import Counterfactuals
@@ -214,9 +214,10 @@ class NICE(Explainer):
     ) -> Counterfactuals:
         """A counterfactual for each row of ``X``: a table with the columns of ``fit``, one row or a million, or none.
 
-        ``target_class``: ``"other"``, any class but the model's decision for the row; a label; a list of acceptable
-        labels; or an array with one label per row (a Series is aligned with the rows by its index). A row that is
-        already in the target comes back unchanged. (If a class is really called "other", use ``["other"]``.)
+        ``target_class``: ``"other"`` or None, any class but the model's decision for the row; a label; a list of
+        acceptable labels; or an array with one label (or ``"other"``) per row (a Series is aligned with the rows by its
+        index). A row that is already in the target comes back unchanged. (If a class is really called "other", use
+        ``["other"]``.)
 
         ``target_score``: ``(low, high)``, the scores that are wanted, both bounds included and None for an open end, of
         a regressor or a model of :func:`nicecf.from_score` with ``kind="score"``; of a classifier with two classes, the
@@ -247,7 +248,7 @@ class NICE(Explainer):
         started = now()
         self._check_fitted()
         self._check_call(n_counterfactuals, time_budget, progress)
-        target_class = in_order_of_rows(target_class, X)
+        target_class = meant(target_class, X, self._fitted.panel.classes)
         fitted, wanted, asked = self._aimed(target_class, target_score)
         call = Call(
             X,
@@ -283,7 +284,7 @@ class NICE(Explainer):
         """Write the fitted explainer to a file, in one step: a zip of JSON, an Arrow table and numpy arrays.
 
         The file contains all training rows, and the model's outputs for the donors: protect it like your training
-        data. It contains no model and no function, and loading it runs no code. Needs pyarrow (``nicecf[files]``).
+        data. It contains no model and no function, and loading it runs no code. Needs pyarrow (the extra ``files``).
         ``notes``: JSON values to store in the file (:func:`nicecf.explain.saving.notes`), such as where the model is.
         """
         self._check_fitted()

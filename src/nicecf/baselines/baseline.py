@@ -18,7 +18,7 @@ from nicecf.explain.ask import Call
 from nicecf.explain.explainer import Explainer
 from nicecf.explain.fitted import Fitted, Models
 from nicecf.explain.pipeline import explain
-from nicecf.explain.targets import in_order_of_rows
+from nicecf.explain.targets import meant
 from nicecf.explain.training import ModelOptions, Training, learn, measured_cost
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called
@@ -202,7 +202,7 @@ class Baseline(Explainer, ABC):
         check_choice(progress)
         check_seconds("time_budget", time_budget)
         deadline = None if time_budget is None else started + time_budget
-        target_class = in_order_of_rows(target_class, X)
+        target_class = meant(target_class, X, self._fitted.panel.classes)
         call = Call(
             X,
             target_class,
