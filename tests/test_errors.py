@@ -290,7 +290,10 @@ def test_classes_must_be_known():
             r"LinearSVC has no predict_proba. Pass nicecf.from_score\(model.decision_function, kind='margin'\)",
         ),
         (LogisticRegression, r"model is the class LogisticRegression, not a fitted model"),
-        ("forest", "model must be a fitted classifier with predict_proba, or a function"),
+        (
+            "forest",
+            "model must be a fitted classifier with predict_proba, a booster .*, or a function rows -> probabilities; got str.$",
+        ),
         (None, "model must be a fitted classifier"),
     ],
 )

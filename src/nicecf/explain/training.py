@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import DecisionWarning, OptionError, SchemaError, plain
+from nicecf.models.boosters import for_classes
 from nicecf.models.classifier import CELLS_PER_CALL, Classifier
 from nicecf.models.decision import Member, Option, Panel, member_of
 from nicecf.models.scorer import Cost
@@ -117,7 +118,7 @@ def learn(
         warn_of_uncovered(table, whole, constraints)
     labels = _labels(y, len(values), is_needed=needs_labels)
     panel, codes = _panel(options, labels, schema, values)
-    label_scores = None if labels is None or not panel.is_regressor else scores_of(labels)
+    label_scores = None if labels is None or not panel.is_regressor else scores_of(labels, options.model)
     # An eighth at a time: what the model is handed is a copy, and the table should not be held twice for it.
     chunk = max(1, min(max(1000, len(values) // 8), CELLS_PER_CALL // values.shape[1]))
     start = perf_counter()
@@ -314,7 +315,7 @@ def _check_has_classes(model: Any) -> None:
     if is_regressor(model):
         raise OptionError(
             f"the baselines are for models with classes, and this {type(model).__name__} returns scores. nicecf.NICE "
-            "explains it: NICE(model).fit(X, y).explain(X, target_score=(low, high))."
+            f"explains it: NICE(model).fit(X, y).explain(X, target_score=(low, high)).{for_classes(model)}"
         )
 
 

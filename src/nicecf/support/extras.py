@@ -12,10 +12,10 @@ def require(module: str, *, extra: str | None, needed_by: str, package: str | No
     ``package``: the name it is installed by, where that is not the module's. ``extra``: the extra of nicecf that
     installs it, if there is one. A package that is there but broken raises its own error.
 
-    >>> require("no_such_module", extra="more", needed_by="nicecf.More", package="such")
+    >>> require("no_such_module", extra=None, needed_by="nicecf.More", package="no-such-package")
     Traceback (most recent call last):
         ...
-    ImportError: nicecf.More needs such, which is not installed. Install it with: pip install 'nicecf[more]' (in a clone: pip install -e '.[more]')
+    ImportError: nicecf.More needs no-such-package, which is not installed. Install it with: pip install no-such-package
     """
     try:
         return import_module(module)

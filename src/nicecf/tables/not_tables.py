@@ -30,6 +30,8 @@ def instead_of(X: Any, as_in_fit: _Labelled | None) -> str:
         if library == "polars":
             return "A Series is one column: pass a frame, such as table[:1] for its first row."
         return "Pass one row as a table, table.iloc[[0]]: it keeps the columns and their types, table.iloc[0] does not."
+    if library in ("xgboost", "lightgbm"):
+        return f"Pass the table that the {type(X).__name__} was made of: what the model takes is made of it on the way."
     return {
         "LazyFrame": "Call .collect() first.",
         "Table": "Of Arrow, pass X.to_pandas() or polars.from_arrow(X).",
