@@ -215,9 +215,8 @@ class NICE(Explainer):
         """A counterfactual for each row of ``X``: a table with the columns of ``fit``, one row or a million, or none.
 
         ``target_class``: ``"other"`` or None, any class but the model's decision for the row; a label; a list of
-        acceptable labels; or an array with one label (or ``"other"``) per row (a Series is aligned with the rows by its
-        index). A row that is already in the target comes back unchanged. (If a class is really called "other", use
-        ``["other"]``.)
+        acceptable labels; or an array with one label per row (a Series is aligned with the rows by its index). A row
+        already in the target comes back unchanged. (If a class is really called "other", use ``["other"]``.)
 
         ``target_score``: ``(low, high)``, the scores that are wanted, both bounds included and None for an open end, of
         a regressor or a model of :func:`nicecf.from_score` with ``kind="score"``; of a classifier with two classes, the
