@@ -330,7 +330,7 @@ def measure(
         greedy_ms=1000 * paper["proximity"].seconds / n_rows,
         thorough_ms=1000 * mixed.seconds / n_rows,
         model_rows=mixed.cfs.model_rows / n_rows,
-        share_exhaustive=sum("beam" not in (kinds or ()) for kinds in searched.cfs.note_kinds[is_found])
+        share_exhaustive=sum(all(one.kind != "beam" for one in said) for said in searched.cfs.batch.search[is_found])
         / max(1, is_found.sum()),
         one_donor=tuple(
             beside.paper / own.paper if own.paper > 0 else 1.0

@@ -171,16 +171,16 @@ def spread(X):
     return np.abs(X).sum(axis=1)
 
 
-def test_large_lattices_are_searched_and_the_notes_say_so():
+def test_large_lattices_are_searched_and_what_is_told_of_the_search_says_so():
     X, y = noisy_table()
     options = {"plausibility": spread, "categorical_features": []}
     greedy = NICE(linear, search="greedy", **options).fit(X, y).explain(X[:20])
     thorough = NICE(linear, search="thorough", mix_donors=False, **options).fit(X, y).explain(X[:20])
     assert (thorough.metrics()["sparsity"] <= greedy.metrics()["sparsity"]).all()
     assert thorough.metrics()["sparsity"].sum() < greedy.metrics()["sparsity"].sum()
-    assert all("beam and local search: for" in note for note in thorough.notes)
-    assert "20 rows have notes: cfs.notes" in repr(thorough)
-    assert greedy.notes.tolist() == [None] * 20
+    assert all("beam and local search: for" in said for said in thorough.search)
+    assert thorough.notes.tolist() == greedy.notes.tolist() == greedy.search.tolist() == [None] * 20
+    assert "notes" not in repr(thorough)
 
 
 def test_a_batch_asks_about_as_often_as_its_longest_search():
@@ -212,10 +212,10 @@ def test_fewer_donors_than_neighbors_is_said():
         .fit(X, [0, 1, 1])
         .explain(X[:1])
     )
-    assert cfs.notes[0] == "2 of 5 neighbors: there are no more donors"
-    assert cfs[0].note == cfs.notes[0]
-    assert repr(cfs[0]).endswith("(2 of 5 neighbors: there are no more donors)")
-    assert "(2 of 5 neighbors: there are no more donors)" in cfs[0]._repr_html_()
+    assert cfs.search[0] == "2 of 5 neighbors: there are no more donors"
+    assert cfs[0].search == cfs.search[0]
+    assert cfs[0].note is None
+    assert "neighbors" not in repr(cfs[0]) + cfs[0]._repr_html_()
 
 
 def test_the_default_number_of_neighbors_says_nothing_about_small_tables():
@@ -324,7 +324,7 @@ def test_more_neighbors_than_memory_could_hold():
         .fit(X, y)
         .explain(X[:2])
     )
-    assert all("neighbors: there are no more donors" in note for note in cfs.notes)
+    assert all("neighbors: there are no more donors" in said for said in cfs.search)
 
 
 def test_wide_tables_stay_within_memory():

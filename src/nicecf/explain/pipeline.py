@@ -96,6 +96,7 @@ def batch_of(
         found=found,
         reasons=reasons.reasons[row],
         notes=_notes(question, answers.notes, fitted)[row],
+        search=_said(answers.notes, of_search=True)[row],
         relaxations=reasons.relaxations[row],
         donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
         held=held[order],
@@ -170,9 +171,7 @@ def _scored(panel: Panel, values: Floats, outputs: Floats) -> Scored:
 
 def _notes(question: Question, notes: Objects, fitted: Fitted) -> Objects:
     """What was left undone for each row, also that free text was left as it is; and what training never saw of it."""
-    filled = np.empty(len(notes), dtype=object)
-    for at, of_row in enumerate(notes):
-        filled[at] = of_row or ()
+    filled = _said(notes, of_search=False)
     for part in question.parts:
         left = kept_text(part.constraints, question.trained.full)
         if left is not None:
@@ -181,6 +180,14 @@ def _notes(question: Question, notes: Objects, fitted: Fitted) -> Objects:
     for line, statement in unseen(question, fitted).items():
         filled[line] = (*filled[line], statement)
     return filled
+
+
+def _said(notes: Objects, *, of_search: bool) -> Objects:
+    """What a search says of each row: how it went, or what a reader can act on."""
+    said = np.empty(len(notes), dtype=object)
+    for at, of_row in enumerate(notes):
+        said[at] = tuple(one for one in of_row or () if one.phrase.startswith("search.") == of_search)
+    return said
 
 
 def _steps(

@@ -336,7 +336,8 @@ def _versions_that_differ(then: Mapping[str, Any], now: Mapping[str, Any]) -> It
 
 def _note_of_before(again: Counterfactual) -> str | None:
     """The note of an explanation without what is said of values that training never saw."""
-    return in_english(one for one in again.batch.notes[0] if one.kind != "unseen") or None
+    said = (*again.batch.search[0], *again.batch.notes[0])
+    return in_english(one for one in said if one.kind != "unseen") or None
 
 
 def _seen(record: Mapping[str, Any], part: str) -> Any:

@@ -46,7 +46,7 @@ class Batch:
     ``table`` and ``labels``: the row of each entry as it was handed in. ``before`` and ``after``: the row and its
     counterfactual, encoded by ``schema``; the same where none was needed or found. ``reasons``: a `Statement` where
     none was found, else None; ``notes``: a tuple of them, empty where all was done that was asked for and the row has
-    no values that training never saw. ``relaxations``: a `Relaxation` or None. ``donors``: positions in the training
+    no values that training never saw; ``search``: another one, of how the search went. ``relaxations``: a `Relaxation` or None. ``donors``: positions in the training
     data, or missing. ``held``: of each feature that was changed, the position of a training row that holds the new
     value, -1 where that is not known, or not told. ``steps``: the changes, in the order in which they were made.
     ``errors``: how implausible each counterfactual is, NaN where that is not known. ``front``: what nothing beats, if
@@ -67,6 +67,7 @@ class Batch:
     found: Bools
     reasons: Objects
     notes: Objects
+    search: Objects
     relaxations: Objects
     donors: pd.arrays.IntegerArray
     held: Ints
@@ -99,6 +100,7 @@ class Batch:
             found=self.found[entries],
             reasons=self.reasons[entries],
             notes=self.notes[entries],
+            search=self.search[entries],
             relaxations=self.relaxations[entries],
             donors=self.donors[entries],
             held=self.held[entries],

@@ -75,6 +75,11 @@ class Counterfactual:
         return in_english(self.batch.notes[0]) or None
 
     @property
+    def search(self) -> str | None:
+        """How the search went, in words, where not all hybrids or donors were looked at."""
+        return in_english(self.batch.search[0]) or None
+
+    @property
     def donor(self) -> int | None:
         """The position of the donor in the training data."""
         donor = self.batch.donors[0]

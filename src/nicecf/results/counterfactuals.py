@@ -34,7 +34,8 @@ class Counterfactuals:
 
     ``found``: whether there is one. ``reasons``: why not, in words; None where found. ``relaxations``: which rule to
     relax then, a :class:`nicecf.Relaxation`, where that alone would help. ``notes``: where less was done than asked
-    for, or the row has values that training never saw, in words; else None. ``donors``: the position of the donor in
+    for, or the row has values that training never saw, in words; else None. ``search``: how the search went, where
+    that is worth a word; else None. ``donors``: the position of the donor in
     the training data; missing where none was needed or found, where no donor is known to hold all the new values
     (:meth:`changes` has one for each), and with ``share_donor=False``. ``rows``: the position of the row that each
     belongs to; with ``n_counterfactuals`` above 1, and in :meth:`pareto`, a row may have several. ``model_calls`` and
@@ -74,6 +75,11 @@ class Counterfactuals:
     def note_kinds(self) -> Objects:
         """The same for programs: a tuple of words; None where there is nothing to say. ``"unseen"``: of such values."""
         return _objects(tuple(note.kind for note in notes) or None for notes in self.batch.notes)
+
+    @cached_property
+    def search(self) -> Objects:
+        """How the search went, in words, where not all hybrids or donors were looked at; else None."""
+        return _objects(in_english(said) or None for said in self.batch.search)
 
     @property
     def rows(self) -> Ints:

@@ -72,7 +72,7 @@ def _outcome(batch: Batch, at: int) -> Record:
     reason, donor, is_found = batch.reasons[at], batch.donors[at], bool(batch.found[at])
     return {
         "reason": None if reason is None else english(reason),
-        "note": in_english(batch.notes[at]) or None,
+        "note": in_english((*batch.search[at], *batch.notes[at])) or None,
         "decision": {
             "before": classes[batch.before.decided[at]],
             "after": classes[batch.after.decided[at]] if is_found else None,

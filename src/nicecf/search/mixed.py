@@ -206,7 +206,7 @@ class Mixed:
         for at, line in enumerate(lines.tolist()):
             notes = [Statement("note.cut_search")] if is_cut else []
             if self.neighbors is not None and n_near[at] < self.neighbors:
-                notes.append(Statement("note.neighbors", {"found": int(n_near[at]), "asked": self.neighbors}))
+                notes.append(Statement("search.neighbors", {"found": int(n_near[at]), "asked": self.neighbors}))
             if notes and (found.line == at).any():
                 chosen.notes[line] = tuple(notes)
 

@@ -259,16 +259,16 @@ class Thorough:
         notes = []
         n_donors, n_near = search.n_donors, search.lattices.n_near
         if self.neighbors is not None and n_near < self.neighbors:
-            notes.append(Statement("note.neighbors", {"found": n_near, "asked": self.neighbors}))
+            notes.append(Statement("search.neighbors", {"found": n_near, "asked": self.neighbors}))
         # What is sparse or near is found among the nearest donors; what is plausible may be anywhere.
         if self.neighbors is None and (self._climbs or self.objective == "balanced"):
             there_are = len(self.donors.places(self.donors.in_target(wanted[None])[0]))
             if n_donors < there_are:
-                notes.append(Statement("note.donors", {"looked_at": n_donors, "donors": there_are}))
+                notes.append(Statement("search.donors", {"looked_at": n_donors, "donors": there_are}))
         if not search.is_done:
             notes.append(Statement("note.cut_search"))
         elif not search.is_exhaustive:
-            notes.append(Statement("note.beam", {"large": search.n_large, "donors": n_donors}))
+            notes.append(Statement("search.beam", {"large": search.n_large, "donors": n_donors}))
         if 0 < n_found < n_wanted:
             notes.append(Statement("note.fewer", {"found": n_found, "asked": n_wanted}))
         return notes

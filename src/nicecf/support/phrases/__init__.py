@@ -24,7 +24,7 @@ _FOLDER = Path(__file__).parent
 # The language whose phrases say which there are, and which fields each of them has.
 REFERENCE = "en"
 # Sections that grow with nicecf: a phrase of theirs that an older file of a user does not have is in English then.
-_LATER = ("statement", "reason", "note", "rule", "relaxation", "together", "derived", "score", "date", "duration")
+_LATER = ("statement", "reason", "note", "search", "rule", "relaxation", "together", "derived", "score", "date", "duration")
 _MOST_LISTED = 8
 
 
@@ -68,7 +68,7 @@ class Probability:
 class Statement:
     """A statement about a row, before it is put into words: the name of a phrase, and what its fields hold.
 
-    >>> english(Statement("note.neighbors", {"found": 3, "asked": 5}))
+    >>> english(Statement("search.neighbors", {"found": 3, "asked": 5}))
     '3 of 5 neighbors: there are no more donors'
     """
 
