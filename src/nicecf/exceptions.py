@@ -11,7 +11,7 @@
     └── ExperimentError  results cannot be kept, or are not there    (also a RuntimeError)
 
     DecisionWarning      the model's predict does not follow its probabilities   (a UserWarning)
-    LongRunWarning       the rest of an explain call will take more than a minute   (a UserWarning)
+    LongRunWarning       a fit, or an explain call, will take more than a minute   (a UserWarning)
 
 A row for which no counterfactual exists is not an error: it is a value, ``found`` is False and
 ``reasons`` says why.
@@ -46,7 +46,11 @@ class DecisionWarning(UserWarning):
 
 
 class LongRunWarning(UserWarning):
-    """The rest of an ``explain`` call will take more than a minute, by the rows that it has searched so far."""
+    """A ``fit`` or an ``explain`` call will take more than a minute.
+
+    By the rows that are done so far; of a wide table, before the search starts, by its columns and what the model takes
+    for a row.
+    """
 
 
 class RulesWarning(UserWarning):

@@ -148,16 +148,17 @@ class Baseline(Explainer, ABC):
         self.decision = decision
         self.constraints = constraints
 
-    def fit(self, X: Table, y: Any = None) -> Self:
+    def fit(self, X: Table, y: Any = None, *, progress: Choice = None) -> Self:
         """Learn the columns, the model's decision on every training row, and what the algorithm needs besides.
 
         The algorithm asks the model, not the labels: ``y`` only names the classes of a model that is a function. The
-        tables are read, never written to.
+        tables are read, never written to. ``progress``: as for :meth:`nicecf.NICE.fit`.
         """
         self._check_options()
+        check_choice(progress)
         self._check_constraints()
         training, values = learn(
-            ModelOptions(self.model, self.classes, self.decision),
+            ModelOptions(self.model, self.classes, self.decision, progress=progress),
             X,
             y,
             categorical_features=self.categorical_features,

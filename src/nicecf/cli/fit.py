@@ -103,7 +103,7 @@ def _run(options: argparse.Namespace) -> int:
         min_count=options.min_count,
     )
     try:
-        nice.fit(X, y)
+        nice.fit(X, y, progress=common.progress("training rows"))
     except ModelError as error:
         numbers = [str(name) for name in X.select_dtypes("number").columns]
         hint = f" Read as numbers: {listed(numbers)}; if one is a code such as 01234, add --text COLUMN."
