@@ -7,7 +7,6 @@ import numpy as np
 from nicecf.explain.ask import Call
 from nicecf.explain.fitted import Fitted
 from nicecf.search.question import Question
-from nicecf.support.formats import shown
 from nicecf.support.progress import warn_ahead
 from nicecf.tables.schema import differs
 
@@ -29,11 +28,11 @@ def warn_of_wide(call: Call, question: Question, fitted: Fitted) -> bool:
     if not len(lines) or call.options.get("optimize") == "none":
         return False
     rows = question.rows[lines[:_ROWS_COMPARED], None]
-    n_differ = float(differs(rows, fitted.models.canaries.values[None]).sum(axis=2).mean())
+    n_differ = float(differs(rows, fitted.models.canaries.values[None]).sum(axis=2).max(axis=1).mean())
     n_asked = n_differ * _ROWS_PER_COLUMN[call.options["search"]]
     each = question.score.cost.row
     what = (
-        f"explaining {len(lines):,} {'row' if len(lines) == 1 else 'rows'} in {n_differ:,.0f} columns, each by "
-        f"{n_asked:,.0f} rows that the model takes {shown(1e3 * each)} ms for,"
+        f"explaining {len(lines):,} {'row' if len(lines) == 1 else 'rows'} (in {n_differ:,.0f} columns, with a model "
+        f"that takes {1e3 * each:.2g} ms for a row)"
     )
     return warn_ahead(call.progress, len(lines) * n_asked * each, what, if_long=call.if_long)

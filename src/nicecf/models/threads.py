@@ -8,6 +8,8 @@ from nicecf.models.scorer import Cost
 
 # A call of a model on one thread takes about a millisecond before it looks at a row.
 _SLOW_CALL = 0.005
+# What a call costs is measured with a few rows in it: if it is not more than so many rows, it may be theirs.
+_FEW_ROWS = 20
 
 
 def advice_on_threads(model: Any, cost: Cost) -> str:
@@ -22,7 +24,8 @@ def advice_on_threads(model: Any, cost: Cost) -> str:
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     for option in ("n_jobs", "thread_count"):
         n_threads = getattr(last, option, None)
-        if isinstance(n_threads, int) and n_threads not in (0, 1) and cost.call > _SLOW_CALL:
+        has_threads = isinstance(n_threads, int) and n_threads not in (0, 1)
+        if has_threads and cost.call > max(_SLOW_CALL, _FEW_ROWS * cost.row):
             return (
                 f" A call of the model takes {1e3 * cost.call:.0f} ms, however few the rows: with {option}=1 instead "
                 f"of {n_threads} it may take less."
