@@ -416,7 +416,7 @@ def test_only_columns_that_differ_count(monkeypatch):
 )
 def test_a_model_whose_calls_start_threads_is_told_of(monkeypatch, n_jobs, call, is_said):
     class Threaded(Clock):
-        classes_ = [0, 1]
+        classes_ = (0, 1)
         predict_proba = Clock.__call__
 
     clock = Threaded(by_sum, call=call, row=0.05)
