@@ -4,12 +4,24 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy
 import sklearn.exceptions
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from nicecf import NICE, DecisionWarning, ModelError, NicecfError, NotFittedError, OptionError, SchemaError
+from nicecf import (
+    NICE,
+    DecisionWarning,
+    ModelError,
+    NicecfError,
+    NotFittedError,
+    OptionError,
+    SchemaError,
+    baselines,
+    replay,
+)
+from nicecf.exceptions import did_you_mean
 
 X = pd.DataFrame({"age": [20.0, 40.0, 60.0, 30.0], "home": ["own", "rent", "own", "rent"]})
 Y = ["no", "yes", "yes", "no"]
@@ -89,11 +101,12 @@ def test_options_that_need_the_table(options, said):
         (X.assign(age=["12k", "x", "y", "z"]), "column 'age' (was numeric when fit saw it, but has dtype|is declared numeric but row 0 holds '12k')"),
         (X.assign(age=pd.Series([1, 2, "12k", 4], dtype=object)), "column 'age' is declared numeric but row 2 holds '12k'"),
         (X.assign(home=[1, 2, 3, 4]), r"column 'home' held text when fit saw it \(such as 'own'\), but now holds numbers \(such as 1\)"),
-        (X.iloc[0], r"Pass one row as a table: X.iloc\[\[0\]\]"),
+        (X.iloc[0], r"Pass one row as a table, table.iloc\[\[0\]\]: it keeps the columns"),
+        (pl.Series([1]), r"got polars.*Series. A Series is one column: pass a frame, such as table\[:1\]"),
         (X.to_numpy(), "fit got a pandas DataFrame, but this is a numpy array"),
         (pl.from_pandas(X), "fit got a pandas DataFrame, but this is a polars DataFrame"),
         (X.to_dict(), r"got builtins.dict. Pass pd.DataFrame\(X\)"),
-        ([[1, 2]], "got builtins.list. Pass np.asarray"),
+        ([[1, 2]], r"got builtins.list. Pass pd.DataFrame\(X, columns=\[...\]\) with the names of its columns"),
         (pl.from_pandas(X).lazy(), r"Call .collect\(\) first"),
         (csr_matrix(np.eye(2)), "fit got a pandas DataFrame, but this is a scipy sparse matrix"),
         (None, "X must be a pandas DataFrame, a polars DataFrame, a two-dimensional numpy array or a scipy sparse matrix, got builtins.NoneType"),
@@ -124,6 +137,102 @@ def test_tables_that_do_not_fit(nice, table, said):
 def test_training_tables_that_do_not_fit(table, said):
     with pytest.raises(SchemaError, match=said):
         NICE(model).fit(table, Y)
+
+
+ROW = {"age": 39, "home": "rent"}
+
+
+@pytest.mark.parametrize(
+    ("given", "table", "line"),
+    [
+        (ROW, X, "A dict of single values is one row: pass pd.DataFrame([X])."),
+        (ROW, pl.from_pandas(X), "A dict of single values is one row: pass pl.DataFrame([X])."),
+        ({"age": [39], "home": ["rent"]}, X, "Pass pd.DataFrame(X)."),
+        ({"age": [39], "home": ["rent"]}, pl.from_pandas(X), "Pass pl.DataFrame(X)."),
+        ([ROW, ROW], X, "A list of dicts is a table: pass pd.DataFrame(X)."),
+        ([ROW, ROW], pl.from_pandas(X), "A list of dicts is a table: pass pl.DataFrame(X)."),
+        ([39, 1], X.to_numpy()[:, :1].repeat(2, axis=1).astype(float), "Pass np.asarray([X])."),
+        ([[39, 1]], X.to_numpy()[:, :1].repeat(2, axis=1).astype(float), "Pass np.asarray(X)."),
+        ([[39, 1]], csr_matrix([[20.0, 0], [40, 1], [60, 0], [30, 1]]), "Pass scipy.sparse.csr_array(X)."),
+    ],
+)  # fmt: skip
+def test_what_is_not_a_table_is_refused_with_the_line_that_works(given, table, line):
+    def over_35(X):
+        first = X["age"] if hasattr(X, "columns") else X.toarray()[:, 0] if hasattr(X, "toarray") else X[:, 0]
+        p = np.asarray(first > 35, dtype=float)
+        return np.column_stack([1 - p, p])
+
+    nice = NICE(over_35).fit(table, Y)
+    with pytest.raises(SchemaError) as refused:
+        nice.explain(given)
+    assert str(refused.value).endswith(f". {line}")
+    written = line.rpartition("ass ")[2].removesuffix(".")
+    rows = eval(written, {"X": given, "pd": pd, "pl": pl, "np": np, "scipy": scipy})
+    assert set(nice.explain(rows).predicted) == {"yes"}
+
+
+def test_a_dict_has_no_order_for_an_array():
+    nice = NICE(lambda X: np.column_stack([X[:, 0] < 1, X[:, 0] >= 1]).astype(float)).fit(np.eye(2), [1, 0])
+    with pytest.raises(
+        SchemaError, match=r"fit got a numpy array, which has no names: pass np.asarray\(\[\[\.\.\.\]\]\)"
+    ):
+        nice.explain({"x0": 1.0, "x1": 0.0})
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (ROW, "A dict of single values is one row: pass pd.DataFrame([X])."),
+        ({}, "Pass pd.DataFrame(X)."),
+        ({"age": 39, "tags": ["a"]}, "Pass pd.DataFrame(X)."),
+        ([[1, 2], [3]], "Pass np.asarray(X), or a DataFrame to keep each column's type."),
+        (([1, 2], [3, 4]), "Pass np.asarray(X), or a DataFrame to keep each column's type."),
+    ],
+)
+def test_fit_refuses_it_too(given, line):
+    with pytest.raises(SchemaError) as refused:
+        NICE(model).fit(given, Y)
+    assert str(refused.value).endswith(f". {line}")
+
+
+@pytest.mark.parametrize(
+    ("given", "choices", "meant"),
+    [
+        ("aeg", ["age", "sex"], "'age'"),  # exchanged
+        ("hom", ["age", "home"], "'home'"),  # left out
+        ("zap", ["n", "zip"], "'zip'"),  # replaced
+        ("incomme", ["income"], "'income'"),  # added
+        ("icnoem", ["income"], "'income'"),  # twice
+        ("freqvency_e", ["frequency"], "'frequency'"),  # three times
+        ("AGE", ["wage", "age"], "'age'"),  # in capitals
+        ("low", ["high", "lowest"], "'lowest'"),  # cut off
+        ("monk22", ["monk1", "monk2"], "'monk2'"),
+        ("incme", ["incomes", "income"], "'income'"),  # the nearer one
+        ("1", [0, 1], "1"),
+        (1, ["0", "1"], "'1'"),
+    ],
+)
+def test_the_name_that_was_meant_is_said(given, choices, meant):
+    assert did_you_mean(given, choices) == f" Did you mean {meant}?"
+
+
+@pytest.mark.parametrize(
+    ("given", "choices"),
+    [
+        ("x", ["age", "y", "xy", ""]),
+        ("rate", ["age"]),
+        ("duration", ["education"]),  # two slips, the first letter among them
+        ("petal width (cm)", ["petal length (cm)", "sepal width (cm)"]),
+        ("low", ["lowest_rate"]),  # less than half of it
+        ("V29", ["V27", "V28"]),  # names that count on
+        ("customer_17", ["customer_16", "customer_18"]),
+        ("17", [16, 18, 1, 7]),
+        ("income", ["outcome", "age", "education"]),
+        ("anything", []),
+    ],
+)
+def test_a_name_that_is_not_near_is_not_suggested(given, choices):
+    assert did_you_mean(given, choices) == ""
 
 
 def test_columns_of_an_array_are_counted():
@@ -181,7 +290,10 @@ def test_classes_must_be_known():
             r"LinearSVC has no predict_proba. Pass nicecf.from_score\(model.decision_function, kind='margin'\)",
         ),
         (LogisticRegression, r"model is the class LogisticRegression, not a fitted model"),
-        ("forest", "model must be a fitted classifier with predict_proba, or a function"),
+        (
+            "forest",
+            "model must be a fitted classifier with predict_proba, a booster .*, or a function rows -> probabilities; got str.$",
+        ),
         (None, "model must be a fitted classifier"),
     ],
 )
@@ -255,7 +367,8 @@ def test_measures_of_plausibility_that_do_not_measure(measure, said):
         (np.array(["yes"]), r"target_class is an array of shape \(1,\), one class per row, but X has 4 rows"),
         (np.array(["yes", "no", "maybe", "no"]), "target_class of row 2='maybe' is not a class"),
         (pd.Series(["yes", None, "no", "no"]), "target_class of row 1="),
-        (None, "target_class=None is not a class"),
+        ([None], "target_class=None is not a class"),
+        (np.array(["yes", None, "no", "no"]), "target_class of row 1=None is not a class .* or 'other'"),
         ([["yes"]], "is not a class of the model"),
     ],
 )
@@ -304,6 +417,28 @@ def test_a_class_that_is_really_called_other():
         nice.explain(table[:1], target_class=np.array(["other"]))
     usual = NICE(likes, classes=["bird", "cat", "dog"]).fit(table, ["bird", "cat", "dog"])
     assert usual.explain(table[:2], target_class=np.array(["other", "dog"])).predicted_after.tolist() == ["cat", "dog"]
+
+
+@pytest.mark.parametrize("none", [None, np.array(None)])
+@pytest.mark.parametrize("method", [NICE, baselines.WIT])
+def test_no_target_class_is_any_other_in_the_answer_and_in_its_record(method, none):
+    explainer = method(model).fit(X, Y)
+    asked, usual = explainer.explain(X, target_class=none), explainer.explain(X)
+    assert asked.to_records() == usual.to_records()
+    record = asked[0].to_record()
+    assert record["call"]["target_class"] == "other"
+    assert replay(record, explainer).is_same
+
+
+def test_a_class_that_is_really_none():
+    table = np.array([[0.0], [1.0], [2.0]])
+    likes = lambda X: np.eye(3)[X[:, 0].astype(int)]
+    nice = NICE(likes, classes=["bird", "cat", None], justified=False).fit(table)
+    asked = nice.explain(table[:1], target_class=None)
+    assert asked.predicted_after.tolist() == [None]
+    assert replay(asked[0].to_record(), nice).is_same
+    assert nice.explain(table[:1], target_class=[None]).predicted_after.tolist() == [None]
+    assert nice.explain(table[:1]).predicted_after.tolist() == ["cat"]
 
 
 class Lenient(LogisticRegression):

@@ -17,9 +17,10 @@ from nicecf.explain.fitted import Fitted, Models, Plausibility, refusal
 from nicecf.explain.pipeline import explain
 from nicecf.explain.score_targets import LastOne, target_of, towards
 from nicecf.explain.search_options import SearchOptions
-from nicecf.explain.targets import in_order_of_rows
+from nicecf.explain.targets import meant
 from nicecf.explain.training import ModelOptions, Training, TreeCells, learn, measured_cost, twin_for
 from nicecf.models.decision import check_min_probability
+from nicecf.models.threads import advice_on_threads
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called, described
 from nicecf.rules.constraints import Constraints
@@ -183,13 +184,16 @@ class NICE(Explainer):
         self.accelerate = accelerate
         self._check_options()
 
-    def fit(self, X: Table, y: Any = None) -> Self:
+    def fit(self, X: Table, y: Any = None, *, progress: Choice = None) -> Self:
         """Learn the columns, the model's decision on every training row, and the donors of each class.
 
         ``y`` holds the labels; with ``justified=False`` it can be left out. The tables are never modified.
+        ``progress``: as for :meth:`explain`, of the training rows that the model was asked about. If that, or training
+        the autoencoder, will take more than a minute, a :class:`nicecf.LongRunWarning` says so; not with False.
         """
         self._check_options()  # again, for set_params
-        options = ModelOptions(self.model, self.classes, self.decision, self.min_probability, self.robust_to)
+        check_choice(progress)
+        options = ModelOptions(self.model, self.classes, self.decision, self.min_probability, self.robust_to, progress)
         training, values = learn(
             options,
             X,
@@ -199,7 +203,7 @@ class NICE(Explainer):
             needs_labels=self.justified,
             constraints=self.constraints,
         )
-        return self._keep(self._fitted_to(training, values))
+        return self._keep(self._fitted_to(training, values, progress))
 
     def explain(
         self,
@@ -214,8 +218,8 @@ class NICE(Explainer):
     ) -> Counterfactuals:
         """A counterfactual for each row of ``X``: a table with the columns of ``fit``, one row or a million, or none.
 
-        ``target_class``: ``"other"``, any class but the model's decision for the row; a label; a list of acceptable
-        labels; or an array with one label per row (a Series is aligned with the rows by its index). A row that is
+        ``target_class``: ``"other"`` or None, any class but the model's decision for the row; a label; a list of
+        acceptable labels; or an array with one label per row (a Series is aligned with the rows by its index). A row
         already in the target comes back unchanged. (If a class is really called "other", use ``["other"]``.)
 
         ``target_score``: ``(low, high)``, the scores that are wanted, both bounds included and None for an open end, of
@@ -239,7 +243,7 @@ class NICE(Explainer):
 
         ``progress``: True shows a bar on stderr, False none, None one on a terminal if the call takes longer than a
         second; or a function of (rows done, total rows). If the rest of the call will take more than a minute, by the
-        first rows, a :class:`nicecf.LongRunWarning` says how long; not with ``time_budget``, nor with False.
+        first rows or by the columns, a :class:`nicecf.LongRunWarning` says how long; not with ``time_budget`` or False.
 
         The same input gives the same answer, a batch gives the same as its rows one by one, and threads may share one
         explainer.
@@ -247,7 +251,7 @@ class NICE(Explainer):
         started = now()
         self._check_fitted()
         self._check_call(n_counterfactuals, time_budget, progress)
-        target_class = in_order_of_rows(target_class, X)
+        target_class = meant(target_class, X, self._fitted.panel.classes)
         fitted, wanted, asked = self._aimed(target_class, target_score)
         call = Call(
             X,
@@ -283,7 +287,7 @@ class NICE(Explainer):
         """Write the fitted explainer to a file, in one step: a zip of JSON, an Arrow table and numpy arrays.
 
         The file contains all training rows, and the model's outputs for the donors: protect it like your training
-        data. It contains no model and no function, and loading it runs no code. Needs pyarrow (``nicecf[files]``).
+        data. It contains no model and no function, and loading it runs no code. Needs pyarrow (the extra ``files``).
         ``notes``: JSON values to store in the file (:func:`nicecf.explain.saving.notes`), such as where the model is.
         """
         self._check_fitted()
@@ -352,12 +356,12 @@ class NICE(Explainer):
         other._options = self._options | described(asked) | other._chosen()
         return other
 
-    def _fitted_to(self, training: Training, values: Floats) -> Fitted:
+    def _fitted_to(self, training: Training, values: Floats, progress: Choice) -> Fitted:
         privacy = Privacy.of(values, share_donor=bool(self.share_donor), min_count=self.min_count)
         schema, panel, canaries = privacy.guarded(training.schema), training.panel, training.canaries
         if self.constraints is not None:  # for its errors: they should come before anything slow
             rules_of(self.constraints, schema, values[:1], trained=schema)
-        plausibility = self._learned_plausibility(values, schema)
+        plausibility = self._learned_plausibility(values, schema, progress)
         cost = measured_cost(
             panel, schema, canaries, seconds=training.seconds, calls=training.calls, n_rows=len(values)
         )
@@ -404,13 +408,14 @@ class NICE(Explainer):
         index = DonorIndex.of(values, np.where(is_donor, groups, -1), n_groups, distance)
         return DonorSearch(index, training.outputs[index.positions], np.bincount(decisions, minlength=n_classes))
 
-    def _learned_plausibility(self, values: Floats, schema: Schema) -> Plausibility | None:
+    def _learned_plausibility(self, values: Floats, schema: Schema, progress: Choice) -> Plausibility | None:
         if self.plausibility is not None:
             return Plausibility(self.plausibility, is_own=False)
         if not self._search_options.needs_plausibility:
             return None
         seed = 0 if self.random_state is None else self.random_state
-        return Plausibility(Autoencoder.train(values, schema.by_equality, seed=seed), is_own=True)
+        network = Autoencoder.train(values, schema.by_equality, seed=seed, progress=progress)
+        return Plausibility(network, is_own=True)
 
     @property
     def search_(self) -> str:
@@ -423,7 +428,9 @@ class NICE(Explainer):
         """What can be done about a call that takes long."""
         is_quicker = self.search_ == "thorough" and self._search_options.reward is not None
         greedy = "search='greedy' is faster and gives the paper's answers; " if is_quicker else ""
-        return f"{greedy}time_budget= limits the time."
+        models = self._fitted.models
+        threads = "" if models.uses_twin else advice_on_threads(self.model, models.cost)
+        return f"{greedy}time_budget= limits the time.{threads}"
 
     @property
     def _may_be_read(self) -> bool:

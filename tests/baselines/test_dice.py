@@ -34,7 +34,10 @@ def _dice_is_there(request):
 
 @pytest.mark.usefixtures("without_dice")
 def test_fit_says_what_to_install():
-    message = "nicecf.baselines.DiCE needs dice-ml, which is not installed. Install it with: pip install 'nicecf[dice]'"
+    message = (
+        "nicecf.baselines.DiCE needs dice-ml, which is not installed. Install it with: pip install 'nicecf[dice]' "
+        "(in a clone: pip install -e '.[dice]')"
+    )
     with pytest.raises(ImportError) as caught:
         DiCE(yes_if(lambda X: X["a"] > 0)).fit(pd.DataFrame({"a": [0.0, 1.0]}))
     assert str(caught.value) == message

@@ -337,7 +337,7 @@ def test_without_pmlb_the_error_says_what_to_install(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("given", "meant"),
-    [("adlut", "adult"), ("GAMETES5", "GAMETES4"), ("mux66", "mux6"), ("Hill_Valleys", "Hill_Valley")],
+    [("adlut", "adult"), ("GAMETTES4", "GAMETES4"), ("mux66", "mux6"), ("Hill_Valleys", "Hill_Valley")],
 )
 def test_an_unknown_name_is_refused_with_the_one_that_was_meant(given, meant, tmp_path):
     with pytest.raises(

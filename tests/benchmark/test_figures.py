@@ -557,5 +557,5 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
         figures.growth({}, "rows", "title")
     assert str(caught.value) == (
         "nicecf benchmark report needs matplotlib, which is not installed. "
-        "Install it with: pip install 'nicecf[benchmark]'"
+        "Install it with: pip install 'nicecf[benchmark]' (in a clone: pip install -e '.[benchmark]')"
     )

@@ -22,6 +22,7 @@ import pytest
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -472,6 +473,39 @@ class TestFit:
         message = refused("fit", "--train", "more.parquet", *FIT[3:], "--model", "model.joblib", "--trust-pickle")
         assert (
             "has the column 'person', which the model was not trained on. Leave it out with --ignore person" in message
+        )
+
+    def test_columns_that_the_model_lacks_and_has_are_named_together(self, refused):
+        pd.read_parquet("train.parquet").rename(columns={"age": "aeg"}).to_parquet("less.parquet")
+        message = refused("fit", "--train", "less.parquet", *FIT[3:], "--model", "model.joblib", "--trust-pickle")
+        assert (
+            "less.parquet has no column 'age', which the model was trained on, but 'aeg', which it was not trained on. "
+            "Is it 'aeg'?" in message
+        )
+
+    def test_columns_are_counted_for_a_model_that_knows_no_names(self, refused):
+        table = pd.read_parquet("train.parquet").select_dtypes("number").fillna(0)
+        y = pd.read_parquet("train.parquet")["decision"]
+        joblib.dump(GaussianNB().fit(table.to_numpy()[:, :2], y), "two.joblib")
+        table.iloc[:, :3].assign(decision=y).to_parquet("three.parquet")
+        message = refused("fit", "--train", "three.parquet", *FIT[3:], "--model", "two.joblib", "--trust-pickle")
+        assert re.search(
+            "three.parquet has 3 feature columns, '.*, but the model was trained on 2 .without names.", message
+        )
+
+    def test_explain_names_the_columns_of_another_model_as_fit_does(self, refused, run):
+        table = pd.read_parquet("train.parquet").select_dtypes("number")
+        y = pd.read_parquet("train.parquet")["decision"]
+        joblib.dump(GaussianNB().fit(table.fillna(0).rename(columns={"age": "years"}), y), "other.joblib")
+        table.assign(decision=y).to_parquet("numbers.parquet")
+        assert run("fit", "--train", "numbers.parquet", *FIT[3:], *OWN)[0] == 0  # a function, which names no features
+        table[:3].to_csv("numbers.csv", index=False)
+        message = refused(
+            "explain", FIT[-1], "numbers.csv", "--model", "other.joblib", "--trust-pickle", "--out", "o.csv"
+        )
+        assert (
+            "the explainer has no column 'years', which the model was trained on, but 'age', which it was not trained on"
+            in message
         )
 
     def test_bad_toml_is_one_line(self, refused):

@@ -595,9 +595,9 @@ def test_another_model_is_refused(tmp_path):
     others = [
         (tree(numbers, Y == "yes"), "its classes are False, True, they were 'no', 'perhaps', 'yes'"),
         (tree(numbers, Y, max_depth=1), r"not the one that fit saw: for training row \d+ it gave .* a probability of"),
-        (tree(numbers[["age"]], Y), "its features differ .it lacks 'income'"),
-        (tree(numbers[["income", "age"]], Y), "its features differ .they are in another order"),
-        (tree(numbers.assign(more=1), Y), "its features differ .it has 'more'"),
+        (tree(numbers[["age"]], Y), "its features differ; the explainer has the column 'income', which the model was not trained on"),
+        (tree(numbers[["income", "age"]], Y), "its features differ; they are in another order"),
+        (tree(numbers.assign(more=1), Y), "its features differ; the explainer has no column 'more', which the model was trained on"),
         (tree(numbers.assign(more=1).to_numpy(), Y), "it has 3 features, not 2"),
         (lambda X: np.tile([0.2, 0.3, 0.5], (len(X), 1)), "not the one that fit saw"),
         (lambda X: np.tile([0.5, 0.5], (len(X), 1)), r"returned shape \(\d+, 2\), expected \(\d+, 3\)"),

@@ -565,6 +565,13 @@ def test_a_target_that_is_none_is_one_clear_error(limits, new, target, message):
         limits.explain(new, target_score=target)
 
 
+def test_no_class_is_wanted_where_scores_are(limits, new):
+    asked = limits.explain(new, target_class=None, target_score=(5000, None))
+    assert asked.to_records() == limits.explain(new, target_score=(5000, None)).to_records()
+    with pytest.raises(OptionError, match=r"^the model returns scores, not classes: say which are wanted"):
+        limits.explain(new, target_class=None)
+
+
 def test_classes_and_scores_do_not_mix(limits, new):
     with pytest.raises(OptionError, match=r"target_class='approved' names a class, but the model returns scores"):
         limits.explain(new, target_class="approved")

@@ -80,7 +80,8 @@ def explained(patch, search, budget, *, row=0.0, n_rows=20):
     clock = Clock(model, row=row)
     set_clock(patch, clock)
     X, y = table()
-    explainer = NICE(clock, search=search, plausibility=lambda X: np.abs(X).sum(axis=1)).fit(X, y)
+    explainer = NICE(clock, search=search, plausibility=lambda X: np.abs(X).sum(axis=1))
+    explainer.fit(X, y, progress=False)
     started = clock.now
     return explainer.explain(X[:n_rows], time_budget=budget), clock.now - started
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from copy import deepcopy
 
+import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
 
-from nicecf import NICE, FileError, ModelError, OptionError, from_score
+from nicecf import NICE, FileError, ModelError, OptionError, SchemaError, from_score
 from nicecf.baselines import WIT
 from nicecf.cli import main
 from nicecf.models.boosters import is_booster, kind_of
@@ -320,6 +321,66 @@ class TestRefused:
         with pytest.raises(OptionError, match="returns a number: its objective is"):
             Classifier.of(booster, classes=[0, 1], y=None)
 
+    @pytest.mark.parametrize(
+        ("train", "said"),
+        [
+            (lambda: xgboost.train({}, xgboost.DMatrix(ROWS, TWO), 2), "'reg:squarederror', its library's default: if it should decide between classes, train it with 'binary:logistic'"),
+            (lambda: lightgbm.train({"verbose": -1}, lightgbm.Dataset(ROWS, TWO), 2), "'regression', its library's default: if it should .*, train it with 'binary'"),
+            (lambda: xgb(ROWS, TWO, "count:poisson"), "'count:poisson': if it should decide between classes, train it with 'binary:logistic'"),
+        ],
+    )  # fmt: skip
+    def test_a_booster_of_labels_without_an_objective_is_told_apart(self, train, said):
+        booster = train()
+        with pytest.raises(
+            SchemaError, match=f"y holds '(no|yes)' .* pass the numbers .* The booster's objective is {said}"
+        ):
+            NICE(booster).fit(ROWS, np.where(TWO, "yes", "no"))
+        with pytest.raises(OptionError, match=f"target_class=1 names a class, .* The booster's objective is {said}"):
+            NICE(booster).fit(ROWS, TWO).explain(ROWS[:1], target_class=1)
+        with pytest.raises(OptionError, match=f"baselines are for .* The booster's objective is {said}"):
+            WIT(booster).fit(ROWS, TWO)
+
+    @pytest.mark.parametrize(
+        ("model", "said"),
+        [
+            (lambda: xgb(ROWS, TWO).predict, r"a DMatrix object, .* Pass the booster itself: NICE\(booster\)"),
+            (lambda: from_score(xgb(ROWS, TWO).predict), r"a DMatrix object, .* Pass the booster itself"),
+            (lambda: lgbm(ROWS, TWO).predict, "returned shape .*Pass the booster itself as the model"),
+            (lambda: xgboost.Booster, r"model is the class Booster, .* Pass what xgboost.train\(...\) returns"),
+            (lambda: lightgbm.Booster, r"model is the class Booster, .* Pass what lightgbm.train\(...\) returns"),
+            (lambda: from_score(xgb(ROWS, TWO)), "got Booster. A booster needs no from_score: pass it as the model"),
+        ],
+    )
+    def test_what_is_passed_in_the_place_of_a_booster(self, model, said):
+        with pytest.raises((OptionError, ModelError), match=said):
+            NICE(model()).fit(ROWS, TWO)
+
+    def test_a_lightgbm_predict_that_works_is_left_alone(self):
+        assert NICE(lgbm(ROWS, THREE, "multiclass", num_class=3).predict).fit(ROWS, THREE).explain(ROWS[:2]).found.all()
+        assert NICE(from_score(lgbm(ROWS, TWO).predict)).fit(ROWS, TWO).explain(ROWS[:2]).found.all()
+
+    @pytest.mark.parametrize("made", [xgboost.DMatrix, lightgbm.Dataset])
+    def test_rows_are_the_table_itself(self, made):
+        with pytest.raises(SchemaError, match=f"got .*. Pass the table that the {made.__name__} was made of"):
+            NICE(xgb(ROWS, TWO)).fit(ROWS, TWO).explain(made(ROWS))
+
+    def test_the_booster_of_a_classifier_is_one_like_any_other(self):
+        labels = np.array(["a", "b", "c"])[THREE]
+        of_xgboost = xgboost.XGBClassifier(n_estimators=5, n_jobs=1).fit(ROWS, THREE).get_booster()
+        of_lightgbm = lightgbm.LGBMClassifier(n_estimators=5, n_jobs=1, verbose=-1).fit(ROWS, THREE).booster_
+        for booster in (of_xgboost, of_lightgbm):
+            nice = NICE(booster).fit(ROWS, labels)
+            assert nice.classes_.tolist() == ["a", "b", "c"]
+            assert nice.explain(ROWS[:3], target_class="c").predicted_after.tolist() == ["c"] * 3
+
+    def test_the_advice_for_a_native_catboost_works(self):
+        model = catboost.CatBoost({"iterations": 3, "loss_function": "Logloss", "verbose": 0, "thread_count": 1})
+        model.fit(ROWS, TWO)
+        with pytest.raises(OptionError, match=r"Pass lambda X: model.predict\(X, prediction_type='Probability'\)"):
+            NICE(model).fit(ROWS, TWO)
+        cfs = NICE(lambda X: model.predict(X, prediction_type="Probability")).fit(ROWS, TWO).explain(ROWS[:3])
+        assert cfs.found.all()
+
     def test_the_advice_for_labels_works(self):
         booster = xgb(ROWS, THREE, "multi:softmax", num_class=3)
         booster.set_param({"objective": "multi:softprob"})
@@ -399,7 +460,10 @@ class TestSavedExplainers:
         with pytest.raises(ModelError, match="is not the one that fit saw"):
             NICE.load(tmp_path / "one.nice", model=train(FRAME, CITY, n_rounds=3))
         renamed = FRAME.rename(columns={"age": "years"})
-        with pytest.raises(ModelError, match="its features differ \\(it lacks 'age', it has 'years'\\)"):
+        with pytest.raises(
+            ModelError,
+            match="the explainer has no column 'years', which the model was trained on, but 'age', which it was not",
+        ):
             NICE.load(tmp_path / "one.nice", model=train(renamed, CITY))
 
 

@@ -134,6 +134,7 @@ def test_coverage_asks_the_model_about_the_table_as_it_is():
     rows = np.array([[1], [1], [1], [9]])
     found = np.array([[3.6], [3.4], [np.nan], [3.0]])
     assert metrics.is_valid(FromThreeAndAHalf(), rows, found).tolist() == [True, False, False, True]
+    assert metrics.is_valid(FromThreeAndAHalf(), rows, found, target_class=None).tolist() == [True, False, False, True]
     assert metrics.coverage(FromThreeAndAHalf(), rows, found) == 0.5
     # The same values cut to the integers that the table holds no longer hold.
     assert metrics.coverage(FromThreeAndAHalf(), rows[:1], found[:1].astype(int)) == 0.0

@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from nicecf import NICE, OptionError
+from nicecf import NICE, LongRunWarning, OptionError
+from nicecf.search import autoencoder
 from nicecf.search.autoencoder import Autoencoder, Inputs, layers
 from nicecf.testing import Scorecard, applicants
 
@@ -105,7 +106,7 @@ def test_it_is_trained_only_when_needed(monkeypatch):
         NICE(Scorecard(), **options).fit(X, y)
     assert trained == []
     NICE(Scorecard(), optimize="plausibility", random_state=7).fit(X, y)
-    assert trained == [{"seed": 7}]
+    assert trained == [{"seed": 7, "progress": None}]
 
 
 def test_a_measure_of_ones_own_sees_the_table_and_decides():
@@ -160,3 +161,21 @@ def test_a_table_too_wide_for_an_autoencoder_is_refused(monkeypatch):
         OptionError, match="would have 4 inputs here, and at most 3 fit into memory.* plausibility=, a fun"
     ):
         Autoencoder.train(X, np.zeros(4, dtype=bool), seed=0)
+
+
+def test_a_wide_network_that_may_take_long_is_warned_of_before_it_is_trained(monkeypatch):
+    clock = iter(np.arange(0.0, 100.0, 0.01))  # every look at it takes 10 ms: so does an update
+    monkeypatch.setattr(autoencoder, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(autoencoder, "_network", lambda *_: pytest.fail("trained already"))
+    table = np.random.default_rng(0).normal(size=(200, 250))
+    train = lambda **options: Autoencoder.train(table, np.zeros(250, dtype=bool), seed=0, **options)
+    # 2 learning rates, 5 updates in each of 500 epochs
+    said = "training the autoencoder, of 250 inputs, will take about 1 minute or more. optimize='sparsity' and .* need none"
+    monkeypatch.setattr(autoencoder, "_MOST_EPOCHS", 700)
+    with pytest.warns(LongRunWarning, match=said) as caught, pytest.raises(pytest.fail.Exception):
+        train(progress=None)
+    assert caught[0].filename == __file__
+    monkeypatch.setattr(autoencoder, "_MOST_EPOCHS", 500)
+    for options in ({"progress": None}, {"progress": False}, {}):  # 50 s are not long
+        with pytest.raises(pytest.fail.Exception):
+            train(**options)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clock import Clock, set_clock
-from nicecf import NICE, LongRunWarning, OptionError
+from nicecf import NICE, LongRunWarning, OptionError, baselines
 from nicecf.search import mixed, thorough
 from nicecf.support import progress
 
@@ -256,3 +256,174 @@ def test_as_an_error_it_ends_the_call(slow):
     nice, X = slow()
     with pytest.raises(LongRunWarning):
         nice.explain(X)
+
+
+# --- fit -------------------------------------------------------------------------------------------------------------
+
+
+def by_sum(X):
+    return np.column_stack([X.sum(axis=1) < 0, X.sum(axis=1) >= 0]).astype(float)
+
+
+def fitted(patch, n_rows=400, call=0.0, row=0.0, explainer=NICE, options=None, **asked):
+    """The sizes of the calls that a model gets until it has been asked about every training row, and what stderr got."""
+    sizes = []
+
+    def model(X):
+        sizes.append(len(X))
+        return by_sum(X)
+
+    clock = Clock(model, call, row)
+    set_clock(patch, clock)
+    patch.setattr("sys.stderr", stream := Terminal())
+    X = np.random.default_rng(0).normal(size=(n_rows, 4))
+    explainer(clock, classes=[0, 1], **options or {}).fit(X, X.sum(axis=1) >= 0, **asked)
+    return sizes, stream.getvalue()
+
+
+FIRST = 8
+
+
+def test_a_slow_fit_shows_a_bar_and_says_how_long_it_will_take(monkeypatch):
+    with pytest.warns(LongRunWarning) as caught:
+        sizes, shown = fitted(monkeypatch, row=1.0)
+    assert sizes[:3] == [FIRST, 2, 2]  # then in steps of two seconds
+    assert str(caught[0].message) == (
+        "fitting the other 390 training rows will take about 6 minutes. fit asks the model about every training row; a "
+        "sample of them is often enough."
+    )
+    assert caught[0].filename == __file__
+    assert "fitting [" in shown
+    assert "of 400 training rows" in shown
+    assert shown.split("\r")[-1] == ""
+
+
+@AN_ERROR
+def test_a_fit_that_takes_less_than_a_minute_is_not_warned_of(monkeypatch):
+    sizes, shown = fitted(monkeypatch, row=0.1)
+    assert sizes[:2] == [FIRST, 20]
+    assert "of 400 training rows" in shown
+
+
+@AN_ERROR
+@pytest.mark.parametrize("call", [0.0, 0.01])
+def test_a_quick_fit_shows_nothing_and_asks_in_large_calls(monkeypatch, call):
+    sizes, shown = fitted(monkeypatch, n_rows=1_500, call=call)
+    assert sizes[:3] == [FIRST, 1_000, 500]  # all of them, whatever the clock says
+    assert shown == ""
+
+
+@AN_ERROR
+def test_calls_that_take_long_whatever_their_size_are_few(monkeypatch):
+    sizes, _ = fitted(monkeypatch, n_rows=5_000, call=1.0)
+    assert sizes[:7] == [FIRST, 16, 1000, 1000, 1000, 1000, 976]
+
+
+@AN_ERROR
+@pytest.mark.parametrize("asked", [{"progress": False}, {"progress": np.False_}])
+def test_who_wants_no_progress_of_fit_gets_one_call(monkeypatch, asked):
+    sizes, shown = fitted(monkeypatch, row=1.0, **asked)
+    assert sizes[0] == 400
+    assert shown == ""
+
+
+def test_a_small_table_is_one_call(monkeypatch):
+    assert fitted(monkeypatch, n_rows=99, row=0.1)[0][0] == 99
+
+
+@pytest.mark.parametrize("explainer", [NICE, baselines.WIT])
+def test_a_function_is_told_how_far_fit_is(monkeypatch, explainer):
+    told = []
+    fitted(monkeypatch, row=0.1, explainer=explainer, progress=lambda *now: told.append(now))
+    assert told[0] == (FIRST, 400)
+    assert told[-1] == (400, 400)
+    assert sorted(told) == told
+    with pytest.raises(OptionError, match="progress='yes' is not known; pass True, False, None"):
+        fitted(monkeypatch, explainer=explainer, progress="yes")
+
+
+def test_what_is_learned_does_not_depend_on_the_pace(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(400, 4))
+    found = []
+    for row in (0.0, 0.1):
+        with pytest.MonkeyPatch.context() as patch:
+            set_clock(patch, clock := Clock(by_sum, 0.0, row))
+            nice = NICE(clock, classes=[0, 1]).fit(X, X.sum(axis=1) >= 0)
+        found.append((nice._fitted.fingerprints, nice.explain(X[:20], progress=False).to_numpy().tolist()))
+    assert found[0] == found[1]
+
+
+# --- wide tables -----------------------------------------------------------------------------------------------------
+
+
+def explained_in(patch, n_columns, row, search="greedy", n_rows=20, options=None, **asked):
+    """What an explain call is warned of, before anything but the rows themselves has been asked about."""
+    clock = Clock(by_sum, call=0.0, row=row)
+    set_clock(patch, clock)
+    X = np.random.default_rng(0).normal(size=(150, n_columns))
+    nice = NICE(clock, classes=[0, 1], search=search, **options or {}).fit(X, X.sum(axis=1) >= 0, progress=False)
+    clock.calls.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LongRunWarning)
+        try:
+            nice.explain(X[:n_rows], **asked)
+        except LongRunWarning as warning:
+            assert len(clock.calls) == 1
+            return str(warning)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("search", "minutes", "advice"),
+    [("greedy", 2, "time_budget="), ("thorough", 5, "search='greedy' is faster")],
+)
+def test_a_wide_table_is_warned_of_before_the_search_starts(monkeypatch, search, minutes, advice):
+    assert explained_in(monkeypatch, 100, 0.05, search).startswith(
+        f"explaining 20 rows (in 100 columns, with a model that takes 47 ms for a row) will take about {minutes} minutes "
+        f"or more. {advice}"
+    )
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"row": 0.05, "time_budget": 10.0},
+        {"row": 0.05, "progress": False},
+        {"row": 0.05, "options": {"optimize": "none"}},
+        {"row": 0.0001},
+    ],
+)
+def test_a_wide_table_is_not_warned_of_without_need(monkeypatch, asked):
+    assert explained_in(monkeypatch, 100, **asked) is None
+
+
+def test_only_columns_that_differ_count(monkeypatch):
+    clock = Clock(lambda X: by_sum(X[:, :2]), call=0.0, row=0.05)
+    set_clock(monkeypatch, clock)
+    X = np.zeros((150, 1000))
+    X[:, :2] = np.random.default_rng(0).normal(size=(150, 2))
+    nice = NICE(clock, classes=[0, 1], search="greedy").fit(X, X.sum(axis=1) >= 0, progress=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LongRunWarning)
+        assert nice.explain(X[:20]).found.all()
+
+
+# --- threads ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "call", "is_said"), [(-1, 2.0, True), (4, 2.0, True), (1, 2.0, False), (-1, 0.1, False)]
+)
+def test_a_model_whose_calls_start_threads_is_told_of(monkeypatch, n_jobs, call, is_said):
+    class Threaded(Clock):
+        classes_ = (0, 1)
+        predict_proba = Clock.__call__
+
+    clock = Threaded(by_sum, call=call, row=0.05)
+    clock.n_jobs = n_jobs
+    set_clock(monkeypatch, clock)
+    X = np.random.default_rng(0).normal(size=(150, 100))
+    nice = NICE(clock, search="greedy").fit(X, X.sum(axis=1) >= 0, progress=False)
+    with pytest.warns(LongRunWarning) as caught:
+        nice.explain(X[:20])
+    assert (f"with n_jobs=1 instead of {n_jobs} it may take less" in str(caught[0].message)) == is_said

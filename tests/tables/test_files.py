@@ -423,6 +423,12 @@ def test_columns_that_differ_from_those_of_training_are_named(tmp_path, training
         message := refusal(lambda: rows_like(training, path))
     )
     assert "Is it 'incme'?" in message
+    assert ", but 'incme', which fit did not see" in message
+    path = stored(tmp_path, "\n".join(line.rpartition(",")[0] for line in table.split("\n")))
+    last = list(training)[-1]
+    assert f"has no column {last!r}, which the explainer needs; its columns are" in refusal(
+        lambda: rows_like(training, path)
+    )
     more = "\n".join(f"{line},{cell}" for line, cell in zip(table.split("\n"), ["person", "7"], strict=False))
     path = stored(tmp_path, more)
     message = refusal(lambda: rows_like(training, path))

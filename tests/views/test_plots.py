@@ -704,7 +704,8 @@ def test_without_matplotlib_the_error_says_what_to_install(tenant, monkeypatch):
     with pytest.raises(ImportError) as caught:
         tenant.plot()
     assert str(caught.value) == (
-        "nicecf.plots needs matplotlib, which is not installed. Install it with: pip install 'nicecf[plots]'"
+        "nicecf.plots needs matplotlib, which is not installed. Install it with: pip install 'nicecf[plots]' "
+        "(in a clone: pip install -e '.[plots]')"
     )
 
 

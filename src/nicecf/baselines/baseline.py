@@ -18,7 +18,7 @@ from nicecf.explain.ask import Call
 from nicecf.explain.explainer import Explainer
 from nicecf.explain.fitted import Fitted, Models
 from nicecf.explain.pipeline import explain
-from nicecf.explain.targets import in_order_of_rows
+from nicecf.explain.targets import meant
 from nicecf.explain.training import ModelOptions, Training, learn, measured_cost
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called
@@ -148,16 +148,17 @@ class Baseline(Explainer, ABC):
         self.decision = decision
         self.constraints = constraints
 
-    def fit(self, X: Table, y: Any = None) -> Self:
+    def fit(self, X: Table, y: Any = None, *, progress: Choice = None) -> Self:
         """Learn the columns, the model's decision on every training row, and what the algorithm needs besides.
 
         The algorithm asks the model, not the labels: ``y`` only names the classes of a model that is a function. The
-        tables are read, never written to.
+        tables are read, never written to. ``progress``: as for :meth:`nicecf.NICE.fit`.
         """
         self._check_options()
+        check_choice(progress)
         self._check_constraints()
         training, values = learn(
-            ModelOptions(self.model, self.classes, self.decision),
+            ModelOptions(self.model, self.classes, self.decision, progress=progress),
             X,
             y,
             categorical_features=self.categorical_features,
@@ -202,7 +203,7 @@ class Baseline(Explainer, ABC):
         check_choice(progress)
         check_seconds("time_budget", time_budget)
         deadline = None if time_budget is None else started + time_budget
-        target_class = in_order_of_rows(target_class, X)
+        target_class = meant(target_class, X, self._fitted.panel.classes)
         call = Call(
             X,
             target_class,

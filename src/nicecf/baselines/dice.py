@@ -80,7 +80,7 @@ class DiCE(Baseline):
 
     dice-ml takes one row at a time, so this is not in lock-step: the model is called for every row apart. Meanwhile
     numpy's and Python's global random numbers are seeded by ``random_state`` and the row; afterwards they are what they
-    were. Threads wait for each other. Needs ``pip install 'nicecf[dice]'``.
+    were. Threads wait for each other. Needs dice-ml (the extra ``dice``).
     """
 
     def __init__(

@@ -21,7 +21,7 @@ import pandas as pd
 from nicecf.benchmark.loan_book import loan_book, loan_rules
 from nicecf.benchmark.paper_datasets import ALIASES, PAPER, Facts
 from nicecf.exceptions import OptionError, SchemaError, did_you_mean, listed
-from nicecf.support.extras import require
+from nicecf.support.extras import installing, require
 from nicecf.support.types import Ints
 from nicecf.tables.files import arrow
 
@@ -338,7 +338,7 @@ def _check_name(name: str) -> None:
         known = f"choose one of the paper's 40 ({listed(PAPER, limit=4)}) or another name of PMLB's"
     except ImportError:
         others = []
-        known = f"the paper's 40 are ({listed(PAPER, limit=4)}); pip install 'nicecf[benchmark]' for the rest of PMLB"
+        known = f"the paper's 40 are ({listed(PAPER, limit=4)}); {installing('benchmark')} for the rest of PMLB"
     if name not in others:
         raise OptionError(
             f"dataset {name!r} is not known; {known}, or give the path of a CSV or Parquet file."

@@ -105,7 +105,7 @@ def _run(options: argparse.Namespace) -> int:
         min_count=options.min_count,
     )
     try:
-        nice.fit(X, y)
+        nice.fit(X, y, progress=common.progress("training rows"))
     except ModelError as error:
         numbers = [str(name) for name in X.select_dtypes("number").columns]
         hint = f" Read as numbers: {listed(numbers)}; if one is a code such as 01234, add --text COLUMN."
@@ -122,21 +122,29 @@ def _run(options: argparse.Namespace) -> int:
 
 def _as_trained(X: pd.DataFrame, model: Any, options: argparse.Namespace) -> pd.DataFrame:
     """The columns in the order that the model was trained on, if the model knows it."""
-    from nicecf.exceptions import FileError, listed
+    from nicecf.exceptions import FileError, did_you_mean, listed
     from nicecf.models.boosters import columns_of, is_booster
+    from nicecf.tables.requirements import untrained
 
     if is_booster(model):
         trained = columns_of(model, X.columns)
     else:
         trained = [str(name) for name in _said_by(model, "feature_names_in_", [])]
     missing = [name for name in trained if name not in X]
-    if missing:
-        raise FileError(f"{options.train} has no column {listed(missing)}, which the model was trained on.")
     extra = [str(name) for name in X.columns if name not in trained] if trained else []
+    if missing:
+        close = did_you_mean(missing[0], extra).replace("Did you mean", "Is it")
+        raise FileError(f"{untrained(options.train, missing, extra)}.{close}")
     if extra:
         raise FileError(
-            f"{options.train} has the column {listed(extra)}, which the model was not trained on. Leave it out with "
-            f"--ignore {shlex.quote(','.join([*options.ignore, *extra]))}"
+            f"{untrained(options.train, missing, extra)}. Leave it out with --ignore "
+            f"{shlex.quote(','.join([*options.ignore, *extra]))}"
+        )
+    n_trained = None if is_booster(model) else _said_by(model, "n_features_in_", None)
+    if not trained and isinstance(n_trained, int) and n_trained != X.shape[1]:
+        raise FileError(
+            f"{options.train} has {common.counted(X.shape[1], 'feature column')}, {listed(X.columns)}, but the model "
+            f"was trained on {n_trained} (without names). Leave out the others with --ignore."
         )
     return X[trained] if trained else X
 

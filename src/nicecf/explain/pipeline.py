@@ -12,6 +12,7 @@ import pandas as pd
 from nicecf.exceptions import ModelError
 from nicecf.explain.ask import Call, ask
 from nicecf.explain.fitted import Fitted
+from nicecf.explain.outlook import warn_of_wide
 from nicecf.explain.reach import as_the_model_sees, reach
 from nicecf.explain.unseen import unseen
 from nicecf.explain.verify import verify
@@ -47,7 +48,8 @@ def explain(call: Call, fitted: Fitted) -> Batch:
 def explain_by(call: Call, fitted: Fitted, *, by_twin: bool) -> Batch:
     """The walk of every row, from what was called to what is handed out."""
     question = ask(call, fitted, by_twin=by_twin)
-    with reporting(call.progress, len(question), if_long=call.if_long) as report:
+    if_long = None if warn_of_wide(call, question, fitted) else call.if_long
+    with reporting(call.progress, len(question), if_long=if_long) as report:
         answers = in_parts(replace(question, report=report), question.is_open, fitted.search)
     answers = withhold(question, answers, fitted)
     answers, nearest = reach(question, answers, fitted)

@@ -16,7 +16,7 @@ from nicecf.exceptions import OptionError, plain
 from nicecf.explain.fitted import Fitted, refusal
 from nicecf.explain.search_options import SearchOptions
 from nicecf.models.decision import Panel
-from nicecf.models.scores import ScoreTarget
+from nicecf.models.scores import Regressor, ScoreTarget
 from nicecf.search.donors import DonorSearch
 from nicecf.support.types import Ints
 
@@ -49,9 +49,11 @@ def target_of(target_class: Any, target_score: Any, panel: Panel) -> ScoreTarget
     if target_score is None:
         if panel.is_regressor:
             named = f"target_class={plain(target_class)!r} names a class, but " if is_named else ""
+            scoring = panel.members[0].classifier
+            instead = scoring.for_classes if isinstance(scoring, Regressor) else ""
             raise OptionError(
                 f"{named}the model returns scores, not classes: say which are wanted, explain(X, target_score=(low, "
-                "high)), with None for an open end, such as (5000, None) for at least 5,000."
+                f"high)), with None for an open end, such as (5000, None) for at least 5,000.{instead}"
             )
         return None
     if is_named:

@@ -11,7 +11,18 @@ from nicecf.exceptions import OptionError, listed, plain
 from nicecf.support.types import Bools, Objects, Table
 
 
-def in_order_of_rows(target_class: Any, X: Table) -> Any:
+def meant(target_class: Any, X: Table, classes: Objects) -> Any:
+    """``target_class`` as it is recorded: None is "other", and a Series is in the order of the rows.
+
+    If the model has a class None, then None is that class, as in records that name it.
+    """
+    is_none = target_class is None or (isinstance(target_class, np.ndarray) and plain(target_class) is None)
+    if is_none and not any(label is None for label in classes):
+        return "other"
+    return _in_order_of_rows(target_class, X)
+
+
+def _in_order_of_rows(target_class: Any, X: Table) -> Any:
     """A Series with one class per row, put in the order of the rows by its labels; anything else as it is."""
     if not (isinstance(target_class, pd.Series) and isinstance(X, pd.DataFrame)):
         return target_class

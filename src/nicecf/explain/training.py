@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import DecisionWarning, OptionError, SchemaError, plain
-from nicecf.models.classifier import CELLS_PER_CALL, Classifier
+from nicecf.explain.asking_all import ask_about_all
+from nicecf.models.boosters import for_classes
+from nicecf.models.classifier import Classifier
 from nicecf.models.decision import Member, Option, Panel, member_of
 from nicecf.models.scorer import Cost
 from nicecf.models.scores import Regressor, is_regressor, scores_of
@@ -24,6 +26,7 @@ from nicecf.rules.moving import moving
 from nicecf.rules.uncovered import warn_of_uncovered
 from nicecf.search.distance import Heom
 from nicecf.support.digests import fingerprint
+from nicecf.support.progress import Choice
 from nicecf.support.types import Floats, Ints, Objects, Table
 from nicecf.tables.ordered import Ordinal
 from nicecf.tables.schema import Schema
@@ -82,13 +85,17 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class ModelOptions:
-    """The model that is explained, and what counts as its decision: options of :class:`nicecf.NICE`."""
+    """The model that is explained, and what counts as its decision: options of :class:`nicecf.NICE`.
+
+    ``progress``: who is told how far ``fit`` is with asking it.
+    """
 
     model: Any
     classes: Iterable[Any] | None
     decision: Option = None
     min_probability: float | None = None
     robust_to: Sequence[Any] = ()
+    progress: Choice = None
 
 
 def learn(
@@ -117,14 +124,9 @@ def learn(
         warn_of_uncovered(table, whole, constraints)
     labels = _labels(y, len(values), is_needed=needs_labels)
     panel, codes = _panel(options, labels, schema, values)
-    label_scores = None if labels is None or not panel.is_regressor else scores_of(labels)
-    # An eighth at a time: what the model is handed is a copy, and the table should not be held twice for it.
-    chunk = max(1, min(max(1000, len(values) // 8), CELLS_PER_CALL // values.shape[1]))
-    start = perf_counter()
-    # What is handed out later is decoded from floats: so is what is recorded here. The two cannot differ.
-    parts = [values[at : at + chunk] for at in range(0, len(values), chunk)]
-    outputs = np.concatenate([panel.outputs(schema.decode(part), len(part)) for part in parts])
-    seconds = perf_counter() - start
+    label_scores = None if labels is None or not panel.is_regressor else scores_of(labels, options.model)
+    asked = ask_about_all(panel, schema, values, options.progress)
+    outputs = asked.outputs
     panel = panel.with_spread(outputs)
     decisions, sample = panel.decide(outputs), sample_of(len(values))
     if options.decision is None and panel.members[0].rule.is_highest and not panel.is_regressor:
@@ -143,8 +145,8 @@ def learn(
         ),
         canaries=Canaries.of(values, outputs, decisions),
         sample=(sample, values[sample]),
-        seconds=seconds,
-        calls=len(parts),
+        seconds=asked.seconds,
+        calls=asked.calls,
     )
     return training, values
 
@@ -314,7 +316,7 @@ def _check_has_classes(model: Any) -> None:
     if is_regressor(model):
         raise OptionError(
             f"the baselines are for models with classes, and this {type(model).__name__} returns scores. nicecf.NICE "
-            "explains it: NICE(model).fit(X, y).explain(X, target_score=(low, high))."
+            f"explains it: NICE(model).fit(X, y).explain(X, target_score=(low, high)).{for_classes(model)}"
         )
 
 

@@ -144,10 +144,24 @@ def library_of(model: Any) -> str | None:
     >>> library_of("a text") is None
     True
     """
-    for one in type(model).__mro__:
+    return _library_of_type(type(model))
+
+
+def _library_of_type(kind: type) -> str | None:
+    for one in kind.__mro__:
         library = one.__module__.partition(".")[0]
         if one.__name__ == "Booster" and library in _PROBABILITIES:
             return library
+    return None
+
+
+def instead_of(model: Any) -> str | None:
+    """What to pass instead of the class of a booster or one of its methods, as a sentence; None for everything else."""
+    if isinstance(model, type):
+        library = _library_of_type(model)
+        return None if library is None else f"Pass what {library}.train(...) returns."
+    if is_booster(getattr(model, "__self__", None)):
+        return "Pass the booster itself as the model: NICE(booster) takes it as it is, and finds its probabilities."
     return None
 
 
@@ -178,6 +192,18 @@ def classifier_of(model: Any) -> Booster:
     own = " (or trained with an objective of its own)" if booster.objective == "reg:squarederror" else ""
     returns = " returns a number" if booster.kind == "regression" else " does not return probabilities"
     raise OptionError(f"the booster{returns}: its objective is {booster.objective!r}{own}. {advice}")
+
+
+def for_classes(model: Any) -> str:
+    """What to do if a booster that returns numbers was meant to decide between classes, as a sentence after others."""
+    if not is_booster(model):
+        return ""
+    booster = Booster.of(model)
+    default = ", its library's default" if booster.objective in ("reg:squarederror", "regression") else ""
+    return (
+        f" The booster's objective is {booster.objective!r}{default}: if it should decide between classes, train it "
+        f"with {_PROBABILITIES[booster.library][0]!r}."
+    )
 
 
 def check_classes(booster: Booster, names: Sequence[Any]) -> None:

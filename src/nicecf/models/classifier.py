@@ -59,7 +59,10 @@ def from_score(score: Callable[[Any], Any], *, kind: ScoreKind = "probability") 
     [[0.75, 0.25], [0.0, 1.0]]
     """
     if not callable(score):
-        raise OptionError(f"from_score needs a function rows -> scores, got {type(score).__name__}.")
+        raise OptionError(
+            f"from_score needs a function rows -> scores, got {type(score).__name__}."
+            f"{' A booster needs no from_score: pass it as the model itself.' if boosters.is_booster(score) else ''}"
+        )
     if kind not in get_args(ScoreKind):
         raise OptionError(f"kind={kind!r} is not known; choose 'probability', 'margin' or 'score'.")
     return ScoreModel(score, kind)
@@ -150,6 +153,8 @@ class Classifier:
             hint = ""
             if table.ndim == 1 or (table.ndim == 2 and table.shape[1] == 1):
                 hint = " If the model returns one score per row, wrap it: nicecf.from_score(f)."
+                if (instead := boosters.instead_of(self.predict_proba)) is not None:
+                    hint = f" {instead}"
             elif table.ndim == 2 and len(table) == n_rows:
                 hint = f" The classes are {listed(self.classes)}; name the model's columns with classes=[...]."
             raise ModelError(f"the model returned shape {table.shape}, {expected}.{hint}")
@@ -184,9 +189,8 @@ def score_towards(probabilities: Floats, wanted: Any) -> Floats:
 
 def _predict_proba_of(model: Any) -> Callable[[Any], Any]:
     if isinstance(model, type):
-        raise OptionError(
-            f"model is the class {model.__name__}, not a fitted model. Pass {model.__name__}(...).fit(X, y)."
-        )
+        instead = boosters.instead_of(model) or f"Pass {model.__name__}(...).fit(X, y)."
+        raise OptionError(f"model is the class {model.__name__}, not a fitted model. {instead}")
     if hasattr(model, "predict_proba"):
         return model.predict_proba
     if hasattr(model, "decision_function"):
@@ -196,10 +200,17 @@ def _predict_proba_of(model: Any) -> Callable[[Any], Any]:
         )
     if callable(model):
         return model
+    advice = ""
+    if type(model).__module__.startswith("catboost.") and hasattr(model, "predict"):
+        advice = " Pass lambda X: model.predict(X, prediction_type='Probability'), or a CatBoostClassifier."
+    elif hasattr(model, "predict"):
+        advice = (
+            " If its predict returns probabilities, pass model.predict, or nicecf.from_score(model.predict) for one "
+            "score per row."
+        )
     raise OptionError(
-        f"model must be a fitted classifier with predict_proba, or a function rows -> probabilities; got "
-        f"{type(model).__name__}. If its predict returns probabilities, pass model.predict, or "
-        "nicecf.from_score(model.predict) for one score per row."
+        "model must be a fitted classifier with predict_proba, a booster of XGBoost or LightGBM, a fitted regressor, "
+        f"or a function rows -> probabilities; got {type(model).__name__}.{advice}"
     )
 
 
@@ -221,9 +232,11 @@ def asked(model: Callable[[Any], Any], X: Table, n_rows: int) -> Any:
     except ModelError:
         raise
     except Exception as error:
+        # Of XGBoost, whose boosters take nothing else.
+        booster = " Pass the booster itself: NICE(booster)." if "a DMatrix object" in str(error) else ""
         raise ModelError(
             f"the model raised {type(error).__name__} when asked for {n_rows:,} rows: {_first_line(error)} "
-            "(the original error is above)."
+            f"(the original error is above).{booster}"
         ) from error
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import is_regressor as _is_sklearn_regressor
 
 from nicecf.exceptions import ModelError, OptionError, SchemaError, plain
-from nicecf.models.boosters import Booster, is_booster, kind_of
+from nicecf.models.boosters import Booster, for_classes, is_booster, kind_of
 from nicecf.models.classifier import ScoreModel, asked, numbers_of
 from nicecf.support.formats import shown
 from nicecf.support.phrases import Statement, Value
@@ -45,6 +45,7 @@ class Regressor:
     """A model with one score per row, in the place of a `Classifier`."""
 
     predict: Callable[[Any], Any]
+    for_classes: str = ""  # what to do if classes were meant
 
     @classmethod
     def of(cls, model: Any) -> Regressor:
@@ -56,7 +57,7 @@ class Regressor:
             )
         if isinstance(model, ScoreModel):
             return cls(model.score)
-        return cls(Booster.of(model).predict if is_booster(model) else model.predict)
+        return cls(Booster.of(model).predict, for_classes(model)) if is_booster(model) else cls(model.predict)
 
     @property
     def classes(self) -> Objects:
@@ -91,13 +92,13 @@ class Regressor:
         return np.column_stack([scores, scores])
 
 
-def scores_of(labels: Objects) -> Floats:
+def scores_of(labels: Objects, model: Any = None) -> Floats:
     """The labels of a regressor's training rows; SchemaError where they are not numbers."""
     wrong = [position for position, label in enumerate(labels) if not is_number(plain(label))]
     if wrong:
         raise SchemaError(
             f"y holds {plain(labels[wrong[0]])!r} (row {wrong[0]}), but the model returns scores: pass the numbers "
-            "that it was trained on."
+            f"that it was trained on.{for_classes(model)}"
         )
     return labels.astype(np.float64)
 

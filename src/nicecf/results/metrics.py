@@ -45,8 +45,8 @@ def is_valid(
 ) -> Bools:
     """Whether the model, asked again about the table as it is, puts each counterfactual where it should be.
 
-    ``target_class="other"``: in another class than the row; else in that class. ``classes`` and ``decision`` as in
-    :class:`nicecf.NICE`. A row without a counterfactual is not valid.
+    ``target_class="other"``, or None: in another class than the row; else in that class. ``classes`` and ``decision``
+    as in :class:`nicecf.NICE`. A row without a counterfactual is not valid.
 
     >>> model = lambda X: np.column_stack([X[:, 0] < 3, X[:, 0] >= 3]).astype(float)
     >>> X, found = np.array([[0.0], [1.0], [2.0]]), np.array([[3.0], [2.5], [np.nan]])
@@ -56,7 +56,7 @@ def is_valid(
     _check_rows(X, counterfactuals)
     is_there = _is_there(counterfactuals, found)
     after = _decided(model, counterfactuals, is_there, classes, decision)
-    if isinstance(target_class, str) and target_class == "other":
+    if target_class is None or (isinstance(target_class, str) and target_class == "other"):
         before = _decided(model, X, np.ones(len(is_there), dtype=bool), classes, decision)
         return np.asarray(is_there & (after != before))
     return np.asarray(is_there & (after == plain(target_class)))

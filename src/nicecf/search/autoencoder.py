@@ -17,6 +17,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from nicecf.exceptions import ModelError, OptionError
 from nicecf.models.scorer import RememberedRows
+from nicecf.support.progress import Choice, is_off, warn_ahead
 from nicecf.support.types import Bools, Floats
 from nicecf.tables.schema import Schema
 
@@ -47,6 +49,9 @@ _LEAST_TO_VALIDATE, _VALIDATION_SHARE = 100, 0.2
 # Products of a few rows with a layer of up to so many weights: so small that the library of linear algebra starts no
 # second thread. Waiting for one takes several times as long as the product itself.
 _ROWS_IN_BLOCK, _CELLS_IN_BLOCK = 32, 2**18
+# Networks with fewer inputs are trained in seconds.
+_WIDE = 200
+_IF_LONG = "optimize='sparsity' and 'proximity' need none, and plausibility= takes a function of your own in its place."
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +119,19 @@ class Autoencoder:
     biases: tuple[Floats, ...]
 
     @classmethod
-    def train(cls, training: Floats, is_categorical: Bools, *, seed: int, inputs: Inputs | None = None) -> Autoencoder:
+    def train(
+        cls,
+        training: Floats,
+        is_categorical: Bools,
+        *,
+        seed: int,
+        inputs: Inputs | None = None,
+        progress: Choice = False,
+    ) -> Autoencoder:
         """Train on the rows (on a sample of them where there are very many).
 
-        ``inputs``: those of another autoencoder, so that what the two make of a row can be compared.
+        ``inputs``: those of another autoencoder, so that what the two make of a row can be compared. ``progress``: who
+        wants to be warned if it may take more than a minute.
         """
         inputs = inputs or Inputs.of(training, is_categorical)
         if len(training) > _MOST_ROWS:
@@ -134,6 +148,11 @@ class Autoencoder:
         # saves, and many times the whole training where another process keeps a core busy.
         with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
             warnings.simplefilter("ignore", ConvergenceWarning)  # a bounded effort is what is wanted
+            if not is_off(progress) and len(table) > _SMALL_BATCH:
+                seconds = _seconds_at_most(table, seed)
+                warn_ahead(
+                    progress, seconds, f"training the autoencoder, of {inputs.width:,} inputs,", if_long=_IF_LONG
+                )
             networks = [_network(table, rate, seed) for rate in _LEARNING_RATES]
         best = max(networks, key=_quality)
         return cls(inputs, tuple(best.coefs_), tuple(best.intercepts_))
@@ -163,11 +182,33 @@ class Autoencoder:
         return (signal @ self.weights[-1] + self.biases[-1]).reshape(n_blocks * block, table.shape[1])[:n_rows]
 
 
+def _seconds_at_most(table: Floats, seed: int) -> float:
+    """What training takes if nothing ends it early, by one update; 0 if the network is small."""
+    if table.shape[1] < _WIDE:
+        return 0.0
+    network = _untrained(table, _LEARNING_RATES[0], seed).set_params(early_stopping=False)
+    some = table[: network.batch_size]
+    network.partial_fit(some, some)  # the first one also makes the weights
+    start = perf_counter()
+    network.partial_fit(some, some)
+    return (perf_counter() - start) * len(_LEARNING_RATES) * network.max_iter * _updates(table, network.batch_size)
+
+
+def _updates(table: Floats, batch: int) -> int:
+    """How many updates there are in an epoch."""
+    validates = len(table) >= _LEAST_TO_VALIDATE
+    return math.ceil(len(table) * (1 - validates * _VALIDATION_SHARE) / batch)
+
+
 def _network(table: Floats, learning_rate: float, seed: int) -> MLPRegressor:
+    return _untrained(table, learning_rate, seed).fit(table, table[:, 0] if table.shape[1] == 1 else table)
+
+
+def _untrained(table: Floats, learning_rate: float, seed: int) -> MLPRegressor:
     validates = len(table) >= _LEAST_TO_VALIDATE
     batch = min(_SMALL_BATCH if len(table) < _FEW_ROWS else _LARGE_BATCH, len(table))
-    n_updates = math.ceil(len(table) * (1 - validates * _VALIDATION_SHARE) / batch)  # in an epoch
-    network = MLPRegressor(
+    n_updates = _updates(table, batch)
+    return MLPRegressor(
         hidden_layer_sizes=layers(table.shape[1]),
         activation="tanh",
         learning_rate_init=learning_rate,
@@ -179,7 +220,6 @@ def _network(table: Floats, learning_rate: float, seed: int) -> MLPRegressor:
         max_iter=max(1, min(_MOST_EPOCHS, _MOST_UPDATES // n_updates)),
         random_state=seed,
     )
-    return network.fit(table, table[:, 0] if table.shape[1] == 1 else table)
 
 
 def _quality(network: MLPRegressor) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 
 from nicecf.search import objectives
 from nicecf.search.lattice import Hybrids
+from nicecf.search.small_products import on_one_thread
 from nicecf.support.types import Bools, Floats, Ints
 
 
@@ -134,7 +135,7 @@ def _beats_with_fewer_features(hybrids: Hybrids, known: Hybrids) -> Bools:
     beaten &= hybrids.distances[:, None] >= known.distances
     beaten &= hybrids.errors[:, None] >= known.errors
     with np.errstate(invalid="ignore"):  # of zeros and ones: now and then the linear algebra warns of what it read past
-        shared = hybrids.swapped.astype(np.float32) @ known.swapped.T.astype(np.float32)
+        shared = on_one_thread(hybrids.swapped.astype(np.float32), known.swapped.T.astype(np.float32))
     beaten &= shared == known.changes
     return np.asarray(beaten)
 

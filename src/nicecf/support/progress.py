@@ -44,7 +44,7 @@ def reporting(
     has_bar = bool(choice) if is_switch else choice is None and _is_terminal(stream)
     bar = _Bar(stream, total, already, verb, unit) if has_bar and stream is not None else None
     outlook = None
-    if if_long is not None and (not is_switch or bool(choice)):
+    if if_long is not None and not is_off(choice):
         is_shown = bar is not None or callable(choice)
         hint = if_long if is_shown else f"{if_long} progress=True shows how much is left."
         outlook = _Outlook(total, hint, verb, unit, bar)
@@ -71,6 +71,24 @@ def check_choice(choice: object) -> None:
             f"progress={choice!r} is not known; pass True, False, None (a bar on a terminal only) or a function of "
             "(rows done, rows in all)."
         )
+
+
+def is_off(choice: Choice) -> bool:
+    """Whether nobody wants to know: no bar, and no warning."""
+    return isinstance(choice, (bool, np.bool_)) and not choice
+
+
+def warn_ahead(choice: Choice, seconds: float, what: str, *, if_long: str) -> bool:
+    """Warn, before work starts, if it will take long; whether that was said. ``what``: the work, with its numbers."""
+    if is_off(choice) or seconds <= _LONG:
+        return False
+    _warn(f"{what} will take about {duration(seconds)} or more. {if_long}")
+    return True
+
+
+def _warn(text: str) -> None:
+    with suppress(ValueError):  # of a standard error that is closed: the work goes on
+        warnings.warn(text, LongRunWarning, stacklevel=_outside())
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
@@ -152,9 +170,7 @@ class _Outlook:
         if self._bar is not None:
             self._bar.wipe()
         verb, unit = self._words
-        text = f"{verb} the other {left:,} {unit} will take about {duration(left * each)}. {self._if_long}"
-        with suppress(ValueError):  # of a standard error that is closed: the work goes on
-            warnings.warn(text, LongRunWarning, stacklevel=_outside())
+        _warn(f"{verb} the other {left:,} {unit} will take about {duration(left * each)}. {self._if_long}")
 
 
 def duration(seconds: float) -> str:

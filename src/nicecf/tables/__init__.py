@@ -17,6 +17,7 @@ from scipy import sparse
 from nicecf.exceptions import SchemaError
 from nicecf.support.types import Bools, Cells, Floats, Ints, Objects, Table
 from nicecf.tables.cells import Kind
+from nicecf.tables.not_tables import instead_of
 from nicecf.tables.numpy_arrays import NumpyArrays
 from nicecf.tables.pandas_frames import PandasFrames
 from nicecf.tables.polars_frames import PolarsFrames
@@ -97,8 +98,8 @@ class Container(Protocol):
         """A copy of the table in which all cells of ``rows`` are missing."""
 
 
-def container_of(X: Table) -> Container:
-    """The adapter for a table, or a SchemaError that says what to pass instead."""
+def container_of(X: Table, *, as_in_fit: Container | None = None) -> Container:
+    """The adapter for a table, or a SchemaError that says what to pass instead: of the kind that ``fit`` got."""
     if isinstance(X, pd.DataFrame):
         return PandasFrames()
     if isinstance(X, (np.matrix, np.ma.MaskedArray)):
@@ -120,14 +121,7 @@ def container_of(X: Table) -> Container:
     polars = sys.modules.get("polars")
     if polars is not None and isinstance(X, polars.DataFrame):
         return PolarsFrames()
-    advice = {
-        "Series": "Pass one row as a table: X.iloc[[0]] keeps the columns and their types.",
-        "LazyFrame": "Call .collect() first.",
-        "Table": "Of Arrow, pass X.to_pandas() or polars.from_arrow(X).",
-        "list": "Pass np.asarray(X), or a DataFrame to keep each column's type.",
-        "dict": "Pass pd.DataFrame(X).",
-    }.get(type(X).__name__, "")
     raise SchemaError(
         "X must be a pandas DataFrame, a polars DataFrame, a two-dimensional numpy array or a scipy sparse matrix, "
-        f"got {type(X).__module__}.{type(X).__name__}. {advice}".rstrip()
+        f"got {type(X).__module__}.{type(X).__name__}. {instead_of(X, as_in_fit)}".rstrip()
     )

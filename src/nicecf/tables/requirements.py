@@ -135,3 +135,17 @@ def difference_in_columns(missing: list[Hashable], extra: list[Hashable], names:
     if not parts:
         parts.append(f"some column occurs more than once: {listed(names)}")
     return f"X does not have the columns that fit saw; {'; '.join(parts)}. Pass the same columns, in any order."
+
+
+def untrained(table: str, missing: Sequence[Hashable], extra: Sequence[Hashable]) -> str:
+    """In what the columns of a table differ from those that a model was trained on, without the full stop.
+
+    >>> untrained("new.csv", ["debt"], ["loan", "id"])
+    "new.csv has no column 'debt', which the model was trained on, but 'loan', 'id', which it was not trained on"
+    >>> untrained("new.csv", [], ["id"])
+    "new.csv has the column 'id', which the model was not trained on"
+    """
+    if not missing:
+        return f"{table} has the column {listed(extra)}, which the model was not trained on"
+    instead = f", but {listed(extra)}, which it was not trained on" if extra else ""
+    return f"{table} has no column {listed(missing)}, which the model was trained on{instead}"

@@ -292,7 +292,7 @@ class Schema:
 
     def positions(self, X: Table) -> list[int]:
         """Where each column of ``fit`` stands in ``X``; SchemaError when the columns are not the same."""
-        container = container_of(X)
+        container = container_of(X, as_in_fit=self.container)
         if type(container) is not type(self.container):
             raise SchemaError(
                 f"fit got a {self.container.label}, but this is a {container.label}. Pass the rows to explain in the "

@@ -12,7 +12,7 @@ import numpy as np
 from nicecf.exceptions import ModelError, NicecfError, OptionError, listed, plain
 from nicecf.explain.fitted import Fitted, Models
 from nicecf.explain.training import Canaries, ModelOptions, measured_cost, sample_of, twin_for
-from nicecf.models.boosters import Booster, is_booster
+from nicecf.models.boosters import Booster, columns_of, is_booster
 from nicecf.models.classifier import CELLS_PER_CALL, Classifier
 from nicecf.models.decision import Member, Panel, Rule, member_of
 from nicecf.models.scores import Regressor, is_regressor
@@ -20,6 +20,7 @@ from nicecf.search.donors import DonorSearch
 from nicecf.search.neighbors import DonorIndex
 from nicecf.support.json_values import from_json, to_json
 from nicecf.support.types import Floats, Ints, Objects
+from nicecf.tables.requirements import untrained
 from nicecf.tables.schema import Schema
 
 # How many stored rows the model is asked about.
@@ -86,7 +87,11 @@ def models_of(
     )
     table = schema.decode(asked.values)
     start = perf_counter()
-    answers = panel.outputs(table, len(asked.values))
+    try:
+        answers = panel.outputs(table, len(asked.values))
+    except ModelError as error:
+        _check_columns(models, schema.full, error)
+        raise
     seconds = perf_counter() - start
     asked.check(answers, panel)
     _check_decisions(panel, index, outputs)
@@ -191,16 +196,22 @@ def _check_features(who: str, now: Mapping[str, Any], then: Mapping[str, Any]) -
     if now["names"] and then["names"] and now["names"] != then["names"]:
         missing = [name for name in then["names"] if name not in now["names"]]
         added = [name for name in now["names"] if name not in then["names"]]
-        parts = [f"it lacks {listed(missing)}"] if missing else []
-        parts += [f"it has {listed(added)}"] if added else []
-        raise ModelError(
-            f"{who} is not the one that the explainer was saved with: its features differ "
-            f"({', '.join(parts) or 'they are in another order'})."
-        )
+        differ = untrained("the explainer", added, missing) if missing or added else "they are in another order"
+        raise ModelError(f"{who} is not the one that the explainer was saved with: its features differ; {differ}.")
     if now["n"] and then["n"] and now["n"] != then["n"]:
         raise ModelError(
             f"{who} is not the one that the explainer was saved with: it has {now['n']} features, not {then['n']}."
         )
+
+
+def _check_columns(models: Sequence[Any], table: Schema, error: ModelError) -> None:
+    """Name the columns that a model lacks or does not know, if that may be why it failed; else nothing is raised."""
+    for number, model in enumerate(models):
+        names = columns_of(model, table.names) if is_booster(model) else _features(model)["names"]
+        known = {str(name) for name in table.names}
+        missing, extra = [name for name in names or () if name not in known], sorted(known.difference(names or ()))
+        if names and missing:
+            raise ModelError(f"{untrained('the explainer', missing, extra)}: {_who(number)} is another one.") from error
 
 
 def _who(number: int) -> str:

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nicecf.exceptions import ModelError, SchemaError, listed
+from nicecf.exceptions import ModelError, SchemaError
 from nicecf.rules.suggestions.findings import findings
 from nicecf.rules.suggestions.label import label_columns
 from nicecf.rules.suggestions.suggestion import LISTS, TABLES, Section, Suggestion
@@ -14,6 +14,7 @@ from nicecf.rules.suggestions.table_facts import TableFacts
 from nicecf.rules.suggestions.toml_writer import to_toml
 from nicecf.support.formats import one_line
 from nicecf.support.types import Table
+from nicecf.tables.requirements import untrained
 
 if TYPE_CHECKING:
     from nicecf.rules.constraints import Constraints
@@ -120,17 +121,11 @@ def _check_columns(names: list[Any], model: Any) -> None:
     if trained is None:
         return
     known = list(trained)
-    missing = [one for one in known if one not in names]
+    missing, extra = [one for one in known if one not in names], [one for one in names if one not in known]
     if missing:
-        raise SchemaError(
-            f"X has no column {listed(missing)}, which the model was trained on. Pass the table that it was trained on."
-        )
-    extra = [one for one in names if one not in known]
+        raise SchemaError(f"{untrained('X', missing, extra)}. Pass the table that it was trained on.")
     if extra:
-        raise SchemaError(
-            f"X has the column {listed(extra)}, which the model was not trained on. Leave it out: a rule for it could "
-            "not be used."
-        )
+        raise SchemaError(f"{untrained('X', missing, extra)}. Leave it out: a rule for it could not be used.")
 
 
 def _line(section: Section, found: list[Suggestion]) -> str:

@@ -312,14 +312,15 @@ def _check_columns(table: FileTable, needed: list[str], ignore: Collection[str],
         if wanted and option == "ignore":
             raise FileError(f"ignore names {listed(wanted)}, which the explainer needs: the model was trained on it.")
     missing = [name for name in needed if name not in present]
-    if missing:
-        close = did_you_mean(missing[0], [name for name in present if name not in needed])
-        raise FileError(
-            f"{table.name} has no column {listed(missing)}, which the explainer needs; its columns are "
-            f"{listed(present)}.{close.replace('Did you mean', 'Is it')}"
-        )
     known = {*needed, *ignore, id}
     extra = [name for name in present if name not in known]
+    if missing:
+        close = did_you_mean(missing[0], [name for name in present if name not in needed])
+        others = f", but {listed(extra)}, which fit did not see" if extra else f"; its columns are {listed(present)}"
+        raise FileError(
+            f"{table.name} has no column {listed(missing)}, which the explainer needs{others}."
+            f"{close.replace('Did you mean', 'Is it')}"
+        )
     if extra:
         raise FileError(
             f"{table.name} has the column {listed(extra)}, which fit did not see. Leave it out (ignore, on the command "

@@ -1,4 +1,4 @@
-"""Pictures of counterfactuals, drawn with matplotlib (``pip install 'nicecf[plots]'``).
+"""Pictures of counterfactuals, drawn with matplotlib (the extra ``plots``).
 
 One explanation: :func:`changes`, :func:`walk`, :func:`regions`; several of one row: :func:`variants`, :func:`pareto`;
 many rows: :func:`frequencies`. Each gives a :class:`Picture`. ``dark=True`` is for dark pages; ``wording``, a
