@@ -48,7 +48,7 @@ def read_sentence(text, called, language="en"):
     """A sentence about changes; ``called``: {what the text calls it: column}."""
     phrases = Wording(language=language).phrases
     chance = r"[<>]?[\d.,]+ %"
-    for _, key, own in (
+    for kind, key, own in (
         ("line", "line.sentence_found", {"other_chance": chance, "chance": chance}),
         ("plain", "sentence.found", {"other_chance": chance, "chance": chance}),
         ("score", "score.sentence_found", {}),
