@@ -306,6 +306,14 @@ def test_a_cell_with_the_other_mark_is_named_with_its_line(stored, columns):
 def test_labels_of_rows_are_as_they_stand_in_the_file(stored, columns):
     rows = like(read_cells(stored("id;grade;name;n\n1.234;1;x;1,5\n")), columns, id="id")
     assert rows.index.tolist() == ["1.234"]
+    rows = like(read_cells(stored("grade;name;n\n1;x;1.234,5\n")), columns, id="n")
+    assert (rows.index[0], rows["n"].iloc[0]) == ("1.234,5", 1234.5)
+
+
+def test_columns_that_are_ignored_decide_nothing(stored):
+    name = stored("id;n\n1.234;5\n")
+    assert "reads both ways" in refusal(lambda: read(name))
+    assert read_typed(name, ignore=["id", "other"]).frame.to_dict("list") == {"id": ["1.234"], "n": [5]}
 
 
 def test_columns_that_may_be_text_become_numbers_as_a_whole_or_not_at_all(stored):

@@ -157,7 +157,7 @@ def _reads_both_ways(one: Told, name: str, advice: str) -> FileError:
 
 def with_decimal(table: FileTable, names: Collection[str]) -> FileTable:
     """A table of cells with the decimal mark that some columns, which must be numbers, tell; cells are unchanged."""
-    if not table.is_text:
+    if not table.is_text or table.layout.sep is None:
         return table
     columns, distinct = _told({name: table.frame[name] for name in names if name in table.frame})
     return _settled(table, columns, distinct, "")
