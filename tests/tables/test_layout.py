@@ -89,6 +89,7 @@ def test_columns_with_thousands_are_named(stored):
     name = stored("a;b;c\n1.234,5;1.000;2,5\n1;2;3\n")
     assert read_typed(name).grouped == ("a", "b")
     assert with_decimal(read_cells(name), ["b", "c"]).grouped == ("b",)
+    assert read_typed(stored("a;b\n1,5;x\n1.#IND;y\n")).grouped == ()
 
 
 def test_the_last_line_of_a_column_decides_too(stored):
@@ -120,6 +121,11 @@ def test_a_column_that_reads_both_ways_is_an_error_that_names_the_option(stored,
     assert {by_point, by_comma} == {1.234, 1234}
     assert (by_comma == 1.234) == ("," in said[:7])
     assert read(name, text=["a"])["a"][0] in ("1.234", "1,234")
+
+
+def test_a_column_with_both_marks_is_asked_for_whichever_comes_first(stored):
+    for content in ('a,b\n1.234,x\n"1,234",x\n', 'a,b\n"1,234",x\n1.234,x\n'):
+        assert "holds '1,234', which reads both ways" in refusal(lambda content=content: read(stored(content)))
 
 
 def test_columns_that_contradict_each_other_are_both_named(stored):
