@@ -215,24 +215,32 @@ def test_a_second_row_of_names_is_noticed():
     assert "If row 2 belongs to the header, delete it: one row names the columns." in message
 
 
+def edited(name: str, changes: dict[str, str]) -> None:
+    """Change the XML of the sheet, where no program does what is needed."""
+    with zipfile.ZipFile(name) as file:
+        parts = {entry: file.read(entry) for entry in file.namelist()}
+    sheet = parts["xl/worksheets/sheet1.xml"].decode()
+    for old, new in changes.items():
+        assert old in sheet
+        sheet = sheet.replace(old, new)
+    with zipfile.ZipFile(name, "w") as file:
+        for entry, part in (parts | {"xl/worksheets/sheet1.xml": sheet.encode()}).items():
+            file.writestr(entry, part)
+
+
 def test_computed_formulas_are_their_results():
     name = sheet_of(["a", "b", "c"], [1, None, "x"], cells={"B2": "=A2+1", "C2": '=""'})
-    parts = zipfile.ZipFile(name)
-    content = {entry: parts.read(entry) for entry in parts.namelist()}
-    sheet = content["xl/worksheets/sheet1.xml"].decode()
-    for formula, result in (
-        ("A2+1</f><v />", "A2+1</f><v>2</v>"),
-        ('<c r="C2"><f>""</f><v />', '<c r="C2" t="str"><f>""</f><v></v>'),
-    ):
-        assert formula in sheet
-        sheet = sheet.replace(formula, result)
-    content["xl/worksheets/sheet1.xml"] = sheet.encode()
-    with zipfile.ZipFile("a.xlsx", "w") as file:
-        for entry, part in content.items():
-            file.writestr(entry, part)
-    table = read("a.xlsx")
+    empty = '<c r="C2"><f>""</f><v />', '<c r="C2" t="str"><f>""</f><v></v>'
+    edited(name, dict([("A2+1</f><v />", "A2+1</f><v>2</v>"), empty]))
+    table = read(name)
     assert table["b"].tolist() == [2]
     assert table["c"].isna().all()
+
+
+def test_what_a_file_says_about_its_size_is_not_believed():
+    name = sheet_of(["a", "b"], [1, 2], [3, 4])
+    edited(name, {'<dimension ref="A1:B3" />': '<dimension ref="A1:A2" />'})
+    assert read(name).to_dict("list") == {"a": [1, 3], "b": [2, 4]}
 
 
 def test_a_sheet_is_the_first_that_is_seen_or_the_one_that_is_named():

@@ -66,7 +66,7 @@ FILES = {
     "a leading zero decides": ("a;b\n0.125;x\n1.250;y\n", {"a": [0.125, 1.25], "b": ["x", "y"]}, {"sep": ";"}),
     "four digits decide": ("a;b\n1234,567;x\n", {"a": [1234.567], "b": ["x"]}, {"sep": ";", "decimal": ","}),
     "exponents": ("a;b\n1,5e3;x\n", {"a": [1500.0], "b": ["x"]}, {"sep": ";", "decimal": ","}),
-    "missing cells": ("a;b\n1,5;NA\n;2\nn/a;3\n", {"a": [1.5, np.nan, np.nan], "b": [np.nan, 2, 3]}, {"sep": ";", "decimal": ","}),
+    "missing cells": ("a;b\n1,5;NA\n;2\n1.#IND;3\n", {"a": [1.5, np.nan, np.nan], "b": [np.nan, 2, 3]}, {"sep": ";", "decimal": ","}),
     "dates of Germany stay text": ("a;b\n31.12.2024;1,5\n", {"a": ["31.12.2024"], "b": [1.5]}, {"sep": ";", "decimal": ","}),
     "pairs stay text": ('a,b\n"1,5",1\n"2,3",2\n', {"a": ["1,5", "2,3"], "b": [1, 2]}, {}),
     "text with commas stays text": ('a,b\n"Doe, Jane",1\n"1,234",2\n', {"a": ["Doe, Jane", "1,234"], "b": [1, 2]}, {}),
@@ -89,6 +89,7 @@ def test_columns_with_thousands_are_named(stored):
     name = stored("a;b;c\n1.234,5;1.000;2,5\n1;2;3\n")
     assert read_typed(name).grouped == ("a", "b")
     assert with_decimal(read_cells(name), ["b", "c"]).grouped == ("b",)
+    assert read_typed(stored("a;b\n1,5;x\n1.#IND;y\n")).grouped == ()
 
 
 def test_the_last_line_of_a_column_decides_too(stored):
@@ -122,6 +123,11 @@ def test_a_column_that_reads_both_ways_is_an_error_that_names_the_option(stored,
     assert read(name, text=["a"])["a"][0] in ("1.234", "1,234")
 
 
+def test_a_column_with_both_marks_is_asked_for_whichever_comes_first(stored):
+    for content in ('a,b\n1.234,x\n"1,234",x\n', 'a,b\n"1,234",x\n1.234,x\n'):
+        assert "holds '1,234', which reads both ways" in refusal(lambda content=content: read(stored(content)))
+
+
 def test_columns_that_contradict_each_other_are_both_named(stored):
     name = stored("version;price\n1.5;2,75\n")
     message = refusal(lambda: read(name))
@@ -130,6 +136,8 @@ def test_columns_that_contradict_each_other_are_both_named(stored):
     table = read(name, text=["version"])
     assert (table["version"][0], table["price"][0]) == ("1.5", 2.75)
     assert "'01.234'" in refusal(lambda: read(stored("a;b\n01.234;1,5\n")))
+    # Of its cells, the one that decides is named.
+    assert "column 'a' ('2.5')" in refusal(lambda: read(stored("a;b\n1.234;1,5\n2.5;1,5\n")))
 
 
 def test_separators_that_fit_both_are_asked_for(stored):
@@ -140,6 +148,8 @@ def test_separators_that_fit_both_are_asked_for(stored):
     assert read(name, layout=Layout(sep=";"))["income, net"][0] == 1500.5
     assert list(read(name, layout=Layout(sep=","))) == ["age;income", " net"]
     assert read(stored("age;income, net\n30;1500,50\n30;1500\n", "b.csv"))["income, net"].tolist() == [1500.5, 1500]
+    assert "can be read with commas or with semicolons" in refusal(lambda: read(stored('a"x;b, c\n1;2,5\n')))
+    assert list(read_cells(stored("age;income, net\n")).frame) == ["age;income", " net"]  # no row tells: as it was
 
 
 def test_the_first_lines_choose_the_separator_of_a_long_file_and_all_are_checked(stored, monkeypatch):
@@ -148,6 +158,16 @@ def test_the_first_lines_choose_the_separator_of_a_long_file_and_all_are_checked
     content = "a;b\n" + "1,5;x, y\n" * 40
     assert read(stored(content)).shape == (40, 2)
     assert "line 42, has 3 cells (with semicolons between them)" in refusal(lambda: read(stored(content + "1;2;3\n")))
+    # What fits both in the first lines is looked at as a whole.
+    both = "age;income, net\n" + "30;1500,50\n" * 4
+    assert read(stored(both + "30;1500\n"))["income, net"].tolist() == [1500.5] * 4 + [1500]
+    monkeypatch.setattr("nicecf.tables.files.separated._SAMPLE", len("age;income, net\n30;1500,50\n30;1500"))
+    assert "can be read with commas or with semicolons" in refusal(lambda: read(stored(both)))
+
+
+def test_lines_are_counted_from_the_one_that_names_the_separator(stored):
+    assert "line 4, has 1 cell" in refusal(lambda: read(stored("sep=;\na;b\n1;x\n1\n")))
+    assert "line 3, has 2 cells" in refusal(lambda: read(stored("sep=;\na;b;c\n1;x\n"), layout=Layout(sep=";")))
 
 
 ENCODED = {
@@ -239,6 +259,9 @@ def test_a_layout_that_does_not_fit_the_file_is_refused(stored, case):
     name = stored("a;b\n1,5;ä\n")
     assert said in refusal(lambda: read(name, layout=layout), kind)
     assert read(name, layout=Layout(";", ",", "utf8")).equals(read(name))
+    assert "column 'a' holds '1.5'. Pass '.'" in refusal(
+        lambda: read(stored("a,b\n1.5,x\n"), layout=Layout(decimal=",")), OptionError
+    )
 
 
 def test_layouts_of_text_are_not_for_files_with_types(stored):
@@ -289,6 +312,14 @@ def test_a_cell_with_the_other_mark_is_named_with_its_line(stored, columns):
 def test_labels_of_rows_are_as_they_stand_in_the_file(stored, columns):
     rows = like(read_cells(stored("id;grade;name;n\n1.234;1;x;1,5\n")), columns, id="id")
     assert rows.index.tolist() == ["1.234"]
+    rows = like(read_cells(stored("grade;name;n\n1;x;1.234,5\n")), columns, id="n")
+    assert (rows.index[0], rows["n"].iloc[0]) == ("1.234,5", 1234.5)
+
+
+def test_columns_that_are_ignored_decide_nothing(stored):
+    name = stored("id;n\n1.234;5\n")
+    assert "reads both ways" in refusal(lambda: read(name))
+    assert read_typed(name, ignore=["id", "other"]).frame.to_dict("list") == {"id": ["1.234"], "n": [5]}
 
 
 def test_columns_that_may_be_text_become_numbers_as_a_whole_or_not_at_all(stored):
@@ -301,6 +332,7 @@ def test_text_that_looks_like_decimal_commas_is_noticed(stored):
     table = read_typed(stored('a,b,c\n"1,5",x,"1,5"\n"2,25",y,z\n'))
     assert look_like_decimal_commas(table) == ["a"]
     assert look_like_decimal_commas(read_typed(stored("a;b\n1,5;x\n"))) == []
+    assert look_like_decimal_commas(read_typed(stored("a,b\n1.5,x\n"), text=["a"])) == []
 
 
 def test_a_file_is_written_as_the_one_beside_it_was_read(stored):

@@ -148,7 +148,9 @@ def training_table(path: str, options: argparse.Namespace) -> pd.DataFrame:
     from nicecf.tables import files as tablefiles
 
     layout = layout_of(options, path, options.format, beside=getattr(options, "rules", None))
-    read = tablefiles.read_typed(path, format=options.format, text=options.text, dates=options.dates, layout=layout)
+    read = tablefiles.read_typed(
+        path, format=options.format, text=options.text, dates=options.dates, ignore=options.ignore, layout=layout
+    )
     say_layout(read)
     table = read.frame
     known = {*options.text, *options.ignore, options.label}

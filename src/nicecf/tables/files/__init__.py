@@ -87,10 +87,11 @@ def read_typed(
     format: str | None = None,
     text: Collection[str] = (),
     dates: Collection[str] = (),
+    ignore: Collection[str] = (),
     layout: Layout | None = None,
 ) -> FileTable:
-    """The same, with how it was read."""
-    table = _read(path, format, layout, guess=True, text=[*text, *dates])
+    """The same, with how it was read; columns in ``ignore``, if there are any, are of no account, and text in CSV."""
+    table = _read(path, format, layout, guess=True, text=[*text, *dates, *ignore])
     if not len(table.frame):
         raise FileError(f"{table.name} has no rows below its header.")
     names = table.frame.columns

@@ -71,7 +71,7 @@ def _with_points(number: str, decimal: str) -> str:
 
 def has_thousands(words: Iterable[str], decimal: str) -> bool:
     """Whether a mark stands between the thousands of one of these numbers."""
-    return any(_OTHER[decimal] in word for word in words)
+    return any(_OTHER[decimal] in word and word not in MISSING_WORDS for word in words)
 
 
 def _is_text(cells: pd.Series[Any]) -> bool:
@@ -88,7 +88,7 @@ def told_by(name: str, words: Iterable[str]) -> Told | None:
         still = {mark for mark in fits if _NUMBERS[mark].fullmatch(word)}
         if not still:
             return None
-        example = word if example is None else example
+        example = word if example is None or ("," in word and "," not in example) else example
         decisive = word if len(still) < len(fits) else decisive
         fits = still
     if example is None:
@@ -157,7 +157,7 @@ def _reads_both_ways(one: Told, name: str, advice: str) -> FileError:
 
 def with_decimal(table: FileTable, names: Collection[str]) -> FileTable:
     """A table of cells with the decimal mark that some columns, which must be numbers, tell; cells are unchanged."""
-    if not table.is_text:
+    if not table.is_text or table.layout.sep is None:
         return table
     columns, distinct = _told({name: table.frame[name] for name in names if name in table.frame})
     return _settled(table, columns, distinct, "")

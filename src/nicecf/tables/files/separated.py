@@ -184,11 +184,11 @@ def _share_of_lines(text: str, separator: str) -> float | None:
         _, header = next(lines, (0, []))
         if len(header) < 2:
             return None
-        counts = [len(cells) for _, cells in islice(lines, _LINES)]
+        counts = [len(cells) for _, cells in islice(lines, _LINES + 1)]
     except csv.Error:
         return None
-    if len(text) > _SAMPLE and len(counts) < _LINES:
-        counts = counts[:-1]  # cut off
+    if len(text) > _SAMPLE or len(counts) > _LINES:
+        counts = counts[:-1]  # it may be cut off
     return sum(count == len(header) for count in counts) / len(counts) if counts else 1.0
 
 
