@@ -313,7 +313,7 @@ class TestTheWholeWay:
         text = pd.read_csv("o.csv")["text"]
         assert text.str.contains("- score of the bureau: ").all()
         letter = run("show", "o.csv", "0", "--style", "letter", "--wording", "w.toml")[1]
-        assert letter.startswith("Reasons for the decision\n")
+        assert letter.startswith("One way to a different decision\n")
         assert "score of the bureau: " in letter
         assert "P(" not in letter
 
@@ -601,7 +601,7 @@ class TestExplain:
         table = pd.read_csv("out.csv") if ending == "csv" else pd.read_parquet("out.parquet")
         assert len(table) == 0
         assert list(table.columns[:2]) == ["row", "counterfactual"]
-        assert table.columns[13:].tolist() == asked[0].columns.tolist()
+        assert table.columns[15:].tolist() == asked[0].columns.tolist()
         assert run("show", f"out.{ending}") == (0, f"out.{ending}: 0 rows, 0 with a counterfactual\n", "")
         assert "has no row '0'; it has no rows" in run("show", f"out.{ending}", "0")[2]
 
@@ -752,7 +752,7 @@ class TestShow:
         assert run("show", "out.csv", "5")[1].startswith("Row c005: ")
         assert "out.csv: 6 rows, 6 with a counterfactual" in run("show", "out.csv")[1]
         letters = run("show", "out.csv", "c001", "--style", "letter")
-        assert letters[1].count("Reasons for the decision") == 2
+        assert letters[1].count("One way to a different decision\n") == 2
         assert "2 rows of out.csv have the label" in letters[2]
 
     def test_a_label_may_begin_with_a_dash_and_a_position_be_long(self, run, refused):
@@ -799,7 +799,7 @@ class TestFormulas:
         assert "Row '@x: -yes (90 %), would be @no (90 %)" in shown
         assert "feature  now    then  P(@no)\n=kind    '=1+1  =1+1" in shown
         table = pd.read_csv("out.csv")
-        own = list(table.columns[1:13])
+        own = list(table.columns[1:15])
         again = (
             "explain",
             "t.nice",
