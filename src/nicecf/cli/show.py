@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nicecf.cli import common
 from nicecf.cli.codes import DONE
-from nicecf.cli.language import add_language_option, counted, phrase
+from nicecf.cli.language import add_language_option, counted, language, phrase
 from nicecf.cli.terminal import in_one_line, remark, say
 
 if TYPE_CHECKING:
@@ -169,11 +169,13 @@ def _listed(rows: Rows, options: argparse.Namespace) -> str:
 
 
 def _in_short(one: Outcome) -> str:
+    from nicecf import Wording
+
     if not one.found:
         return one.reason or ""
     parts = []
     for each in one.changes:
-        before, after = _values(each, None)
+        before, after = _values(each, Wording(language=language()))
         kind = "cli.show_change_follows" if each.derived else "cli.show_change"
         parts.append(phrase(kind, feature=each.feature, before=before, after=after))
     return ", ".join(parts) or phrase("cli.show_unchanged")

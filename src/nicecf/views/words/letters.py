@@ -217,7 +217,9 @@ class _Letter:
 
     def _coded_changes(self) -> str:
         if self.codes is None:
-            raise OptionError("the template has {coded_changes}: pass codes=, your table of codes, to label them by.")
+            raise OptionError(
+                "the template has {coded_changes}: pass codes= (--codes), your table of codes, to label them by."
+            )
         if len(self.ways) == 1:
             return "\n".join(self._coded(self._first))
         return self._in_ways(self._coded)
@@ -244,7 +246,7 @@ class _Letter:
     def _principal_reasons(self) -> str:
         if not self.reasons:
             raise OptionError(
-                "the template has {principal_reasons}: pass principal_reasons=, which are yours and not the "
+                "the template has {principal_reasons}: pass principal_reasons= (--reasons), which are yours and not the "
                 f"counterfactual's, from one to {_MOST_REASONS} for each row."
             )
         say_reason = self.wording.say
