@@ -122,7 +122,9 @@ def test_several_columns_that_follow_are_said_together():
     )
     assert "1 change, 1 step" in one.text("analyst")
     letter = one.text("letter", wording=Wording(names={"yearly": "what you pay a year"}, units={"yearly": "EUR"}))
-    made = "\nThis would have made burden 0.16 instead of 0.32 and what you pay a year 4,800 EUR instead of 9,600 EUR.\n"
+    made = (
+        "\nThis would have made burden 0.16 instead of 0.32 and what you pay a year 4,800 EUR instead of 9,600 EUR.\n"
+    )
     assert made in letter
 
 
@@ -130,16 +132,17 @@ def test_one_category_over_several_columns_is_one_change():
     cfs = explained(loans().iloc[[0]].assign(income=60_000, burden=0.16))
     assert cfs.batch.n_changes.tolist() == [1]
     assert cfs[0].text("bullets") == (
-        "The model says denied (72 %). With this change it would say approved (58 %):\n"
-        "- for: car instead of tv"
+        "The model says denied (72 %). With this change it would say approved (58 %):\n- for: car instead of tv"
     )
     assert "if this had been different:\n- for: car instead of tv\n\n" in cfs[0].text("letter")
 
 
 def test_a_category_over_several_columns_is_said_by_its_columns_where_they_have_names_of_their_own():
     cfs = explained(loans().iloc[[0]].assign(income=60_000, burden=0.16))
-    assert cfs[0].text("bullets", wording=Wording(names={"for_car": "to buy a car"})).endswith(
-        "\n- for tv: 0 instead of 1, to buy a car: 1 instead of 0"
+    assert (
+        cfs[0]
+        .text("bullets", wording=Wording(names={"for_car": "to buy a car"}))
+        .endswith("\n- for tv: 0 instead of 1, to buy a car: 1 instead of 0")
     )
 
 

@@ -667,7 +667,9 @@ def test_phrases_of_english_hold_plain_fields_only():
 
 
 def test_a_language_or_file_that_is_not_there(tmp_path):
-    with pytest.raises(OptionError, match="language='klingon' is not known; choose one of 'de', 'en', or pass the path of a .toml"):
+    with pytest.raises(
+        OptionError, match="language='klingon' is not known; choose one of 'de', 'en', or pass the path of a .toml"
+    ):
         Wording(language="klingon")
     with pytest.raises(OptionError, match="language=3 is not known"):
         Wording(language=3)
