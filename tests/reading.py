@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from nicecf import Wording
-from nicecf.models.criterion import Criterion
 
 LANGUAGES = ["en", "de"]
 
@@ -48,17 +47,24 @@ def read_sentence(text, called, language="en"):
     """A sentence about changes; ``called``: {what the text calls it: column}."""
     phrases = Wording(language=language).phrases
     chance = r"[<>]?[\d.,]+ %"
-    for kind, key, own in (
-        ("line", "line.sentence_found", {"other_chance": chance, "chance": chance}),
-        ("plain", "sentence.found", {"other_chance": chance, "chance": chance}),
-        ("score", "score.sentence_found", {}),
-        ("nearest", "score.sentence_nearest", {}),
-    ):
-        found = re.fullmatch(pattern(phrases[key], **own), text)
-        if found:
-            break
-    assert found, text
+    kind, found = first_match(
+        text,
+        {
+            "line": pattern(phrases["line.sentence_found"], other_chance=chance, chance=chance),
+            "plain": pattern(phrases["sentence.found"], other_chance=chance, chance=chance),
+            "score": pattern(phrases["score.sentence_found"]),
+            "nearest": pattern(phrases["score.sentence_nearest"]),
+        },
+    )
     return Told(read_changes(found["changes"], called, phrases), kind, found.groupdict())
+
+
+def first_match(text, patterns):
+    """The first of some kinds that a text is one of, and what it says."""
+    found = {kind: re.fullmatch(one, text) for kind, one in patterns.items()}
+    kind = next((kind for kind, match in found.items() if match), None)
+    assert kind is not None, text
+    return kind, found[kind]
 
 
 def read_changes(condition, called, phrases):
@@ -96,13 +102,9 @@ def read_bullets(text, called, language="en"):
     changes = read_lines(text, called, language)
     assert len(changes) == len(lines), text
     one = "_one" if len(lines) == 1 else ""
-    for kind, key in (("line", f"line.bullets_found{one}"), ("score", f"score.bullets_found{one}")):
-        found = re.fullmatch(pattern(phrases[key], count=r"\d+"), head)
-        if found:
-            break
-    else:
-        kind, found = "plain", re.fullmatch(pattern(phrases[f"bullets.found{one}"], count=r"\d+"), head)
-    assert found, text
+    keys = {"line": "line.bullets_found", "score": "score.bullets_found", "plain": "bullets.found"}
+    patterns = {kind: pattern(phrases[f"{key}{one}"], count=r"\d+") for kind, key in keys.items()}
+    kind, found = first_match(head, patterns)
     assert int(found.groupdict().get("count", 1)) == len(lines)
     return Told(changes, kind, found.groupdict())
 
@@ -181,11 +183,6 @@ def assert_says_what_changes(told, own, rows, language="en"):
 def changes_by_line(cfs):
     """The lines of ``changes()`` of each entry that has some."""
     return dict(iter(cfs.changes().groupby(np.repeat(np.arange(len(cfs)), np.diff(cfs.batch.steps.starts)))))
-
-
-def is_plain(cfs):
-    criterion: Criterion = cfs.batch.criterion
-    return criterion.is_plain
 
 
 def assert_true(cfs, model, rows, language="en", decide=None):

@@ -46,7 +46,7 @@ class MinProbability:
         return replace(panel, min_probability=None)
 
     def words(self, rules: Constraints, about: Any) -> Statement:
-        return Statement("rule.min_probability", {"probability": Probability(about)})
+        return Statement("rule.min_probability", {"probability": Probability(about, is_exact=True)})
 
     def relax(self, rules: Constraints, about: Any, found: Candidate) -> Relaxed:
         # Rounded down: what is offered must do.

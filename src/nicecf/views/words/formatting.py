@@ -173,7 +173,9 @@ _NOT_THE_READERS = ("robust_to", "min_count", "min_probability")
 # Kinds of reasons, by what a letter says of them.
 _OBSTACLES = {
     "letter.none_like_this": ("no_donor", "no_score", "not_justified"),
-    "letter.none_within_limits": ("blocked", "blocked_by_each", "not_enough", "not_enough_nearest", "too_rare"),
+    # Of a result that was read from a file, which rules these are is not known.
+    "letter.none_by_limits": ("blocked", "blocked_by_each", "too_rare"),
+    "letter.none_within_limits": ("not_enough", "not_enough_nearest"),
     "letter.none_to_share": ("kept_back",),
     "letter.none_contradiction": ("contradicts_derived", "contradicts_itself", "not_computed", "breaks_relation"),
     "letter.none_in_time": ("out_of_time", "method_out_of_time", "dice_out_of_time"),
