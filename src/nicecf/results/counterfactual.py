@@ -142,7 +142,7 @@ class Counterfactual:
         """
         from nicecf.views import words
 
-        return words.texts(self.batch, style, wording or self.wording)[0]
+        return words.texts(self.batch, style, self.wording if wording is None else wording)[0]
 
     def plot(
         self,
@@ -157,7 +157,7 @@ class Counterfactual:
         """
         from nicecf.views import plots
 
-        return plots.plot_one(self, kind, dark=dark, wording=wording or self.wording)
+        return plots.plot_one(self, kind, dark=dark, wording=self.wording if wording is None else wording)
 
     def __repr__(self) -> str:
         """The sentence, the changes as a table, and the note. The model is not asked: numbers may have all digits."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, overload
@@ -190,7 +190,7 @@ class Counterfactuals:
         """``text`` of each of them (:meth:`Counterfactual.text`), with a handful of model calls for all together."""
         from nicecf.views import words
 
-        return words.texts(self.batch, style, wording or self.wording)
+        return words.texts(self.batch, style, self.wording if wording is None else wording)
 
     def metrics(
         self,
@@ -225,7 +225,7 @@ class Counterfactuals:
         """
         from nicecf.views.summary import summary_of
 
-        return summary_of(self.batch.counted, by, wording or self.wording)
+        return summary_of(self.batch.counted, by, self.wording if wording is None else wording)
 
     def plot(
         self, kind: Literal["frequencies"] = "frequencies", *, dark: bool = False, wording: Wording | None = None
@@ -236,19 +236,28 @@ class Counterfactuals:
         """
         from nicecf.views import plots
 
-        return plots.plot_many(self, kind, dark=dark, wording=wording or self.wording)
+        return plots.plot_many(self, kind, dark=dark, wording=self.wording if wording is None else wording)
 
     def to_html(
-        self, path: str | os.PathLike[str] | None = None, *, title: str | None = None, wording: Wording | None = None
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        wording: Wording | None = None,
+        about: Mapping[str, str] | None = None,
     ) -> str:
         """One HTML page for people that needs nothing else: what was asked, what changes, what it costs, every row.
 
         Written to ``path`` if given, completely or not at all; raises FileError if that fails. It holds the rows
-        of at most 500 explanations, and opens without a network. ``wording``: names, units and classes.
+        of at most 500 explanations, the first 50 of those that change with a picture, and opens without a network.
+        ``wording``: names, units, classes and the language. ``about``: what else its head should say, such as
+        ``{"Applications": "march.csv"}``.
         """
         from nicecf.views.report import report_html, write_report
 
-        text = report_html(self.batch.counted, title=title, wording=wording)
+        text = report_html(
+            self.batch.counted, title=title, wording=self.wording if wording is None else wording, about=about
+        )
         if path is not None:
             write_report(text, path)
         return text

@@ -12,6 +12,7 @@ from nicecf.views.plots.draw.pen import Across
 _PIXELS = 96  # of an inch
 _POINTS = _PIXELS / 72
 _ANCHORS: dict[Across, str] = {"left": "", "center": ' text-anchor="middle"', "right": ' text-anchor="end"'}
+_CROP = 0.2  # of the margin: a page has one of its own
 _BASELINE = 0.36  # from the middle of a line of text to what it stands on, as a share of its size
 
 
@@ -22,7 +23,8 @@ class SvgPen:
         self.background = look.background
         self._head = (
             f'<svg class="picture" role="img" aria-label="{escaped(alt)}" '
-            f'viewBox="0 0 {_px(width)} {_px(height)}" width="{_px(width)}" height="{_px(height)}">'
+            f'viewBox="{_px(_CROP)} {_px(_CROP)} {_px(width - 2 * _CROP)} {_px(height - 2 * _CROP)}" '
+            f'width="{_px(width - 2 * _CROP)}" height="{_px(height - 2 * _CROP)}">'
         )
         self._parts: list[tuple[float, str]] = []
         # Boxes of one colour in a row, such as the bars of a histogram, are one path.
