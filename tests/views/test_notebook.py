@@ -379,7 +379,7 @@ def test_a_page_of_many_rows_says_where_the_rest_is(cfs, evil, monkeypatch):
     monkeypatch.setattr(report_rows, "_MOST_ROWS", 3)
     root = read(cfs.to_html())
     assert len(rows_of(root)) == 3
-    assert "27 more are not on this page: cfs.changes() and cfs.to_frame() hold them." in root.text()
+    assert "27 more are not on this page: cfs.changes(), cfs.to_frame() hold them." in root.text()
     lost = int((~evil.found).sum())
     assert f"{lost - 3} more are not on this page: cfs.reasons hold" in read(evil.to_html()).text()
     monkeypatch.setattr(report_rows, "_MOST_CELLS", 3)

@@ -74,7 +74,7 @@ def every_row(batch: Batch, formatter: HtmlFormatter) -> str:
         _filters(kinds.tolist(), formatter),
         _search(formatter),
         '<div class="rows">\n' + "\n".join(_entry(formatter, *one) for one in parts) + "\n</div>",
-        _rest(len(batch), "cfs.changes() and cfs.to_frame()", formatter),
+        _rest(len(batch), "cfs.changes(), cfs.to_frame()", formatter),
     )
 
 
