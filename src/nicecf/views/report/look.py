@@ -26,9 +26,10 @@ section:has(.filter [value="none"]:checked) .row:not(.none) { display: none; }
 .row > summary { list-style-position: outside; margin-left: 1.1rem; }
 .row[open] > summary { margin-bottom: .5rem; }
 .others { font-size: .9rem; color: var(--soft); }
-.picture { display: block; max-width: 46rem; width: 100%; min-width: 34rem; height: auto; margin: .2rem 0 .4rem; }
+.picture { display: block; max-width: 46rem; width: 100%; min-width: 36rem; height: auto; margin: .2rem 0 .4rem; }
 @media (max-width: 40rem) { body { padding: 1rem .9rem 3rem; } .tiles div { min-width: 0; flex: 1 1 40%; }
   th, td { padding-right: .6rem; } .reasons td:last-child { min-width: 11rem; } .facts th { white-space: normal; } }
+@page { margin: 1.5cm; }
 @media print { .search, .filter { display: none; } .row, .picture, .share { break-inside: avoid; }
   .picture { min-width: 0; max-width: 14cm; } }
 """
