@@ -112,7 +112,7 @@ def test_a_summary_counts_days(cfs):
     assert of.loc["opened", "median_change"].seconds == 0  # whole days, as all training values are
     assert isinstance(of.loc["opened", "before"], dt.datetime)
     assert of.loc["opened", "increased"] == 0
-    assert "-" in str(summary)
+    assert "\N{MINUS SIGN}" in str(summary)
     assert " days" in str(summary)
     assert "minus" not in str(summary)
     assert "days" in summary._repr_html_()

@@ -411,7 +411,7 @@ def test_a_report_has_what_follows_in_its_table_and_nowhere_among_the_changes(cf
     html = cfs.to_html(wording=Wording(names={"burden": "the <burden>"}))
     assert "<b>2</b><span>changes</span>" in html
     assert f'<td class="n"><span class="soft">follows</span></td><td class="n">{NOTHING}</td>' in html
-    (row,) = re.findall(r'<details class="row"><summary>.*?</summary>', html, re.DOTALL)
+    (row,) = re.findall(r'<details class="row changed"><summary>.*?</summary>', html, re.DOTALL)
     assert "income" in row
     assert "burden" not in row
     (changes,) = re.findall("<h2>What changes</h2>.*?</section>", html, re.DOTALL)

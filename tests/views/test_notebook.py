@@ -19,7 +19,7 @@ from nicecf.views.report import rows as report_rows
 from nicecf.views.report.look import SCRIPT
 
 X, Y = applicants(200)
-VOID = {"meta", "br", "rect", "input"}
+VOID = {"meta", "br", "rect", "input", "wbr", "path", "circle"}
 # Each would run, or break out of where it stands, if it were taken for markup.
 EVIL = [
     "<script>alert(1)</script>",
@@ -129,7 +129,7 @@ def test_hostile_values_are_only_text_in_a_notebook(evil):
     tags = {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td", "mark", "br", "span", "details", "summary"}
     for html in pieces(evil):
         root = read(html)
-        check_only_text(root, tags=tags, attributes={"style", "scope"})
+        check_only_text(root, tags=tags, attributes={"style", "scope", "tabindex"})
         for element in root.all():
             style = element.attributes.get("style", "")
             assert "alert" not in style
@@ -167,11 +167,13 @@ def test_hostile_values_are_only_text_on_the_page(evil, tmp_path):
             "div",
         ),
         *("table", "thead", "tbody", "tr", "th", "td", "mark", "br", "span", "details", "summary", "svg", "rect"),
-        *("input", "button", "footer"),
+        *("input", "button", "main", "fieldset", "legend", "label", "wbr", "path", "circle", "text"),
     }
     attributes = {
         *("class", "lang", "charset", "content", "http-equiv", "name", "scope", "hidden", "type", "placeholder"),
-        *("aria-label", "aria-hidden", "role", "width", "height"),
+        *("aria-label", "aria-hidden", "role", "width", "height", "tabindex", "value", "checked"),
+        *("data-other", "data-matches", "viewbox", "d", "fill", "stroke", "stroke-width", "stroke-dasharray"),
+        *("x", "y", "cx", "cy", "r", "font-size", "font-weight", "text-anchor"),
     }
     for wording in wordings:
         path = tmp_path / "page.html"
@@ -298,6 +300,10 @@ def heads(root):
     return [one.text() for one in root.all("h2")]
 
 
+def rows_of(root):
+    return [one for one in root.all("details") if one.attributes.get("class", "").startswith("row ")]
+
+
 def section(root, title):
     (found,) = [one for one in root.all("section") if next(one.all("h2")).text() == title]
     return found
@@ -307,12 +313,12 @@ def test_the_page_of_a_batch_has_its_chapters_in_order(evil):
     root = read(evil.to_html())
     lost = int((~evil.found).sum())
     without = f"{lost} rows without a counterfactual"
-    assert heads(root) == ["What was asked", without, "What changes", "What it costs", "Every row"]
+    assert heads(root) == ["About", "What was asked", without, "What changes", "What it costs", "Every row"]
     (reasons,) = section(root, without).all("table")
     seen = str.maketrans("\u202e\x00", "\ufffd\ufffd")
     assert [row[2] for row in cells(reasons)[1:]] == [one.translate(seen) for one in evil.reasons[~evil.found]]
-    rows = [one for one in section(root, "Every row").all("details") if one.attributes.get("class") == "row"]
-    assert [next(one.all("b")).text() for one in rows] == [str(label) for label in evil.batch.labels[evil.found]]
+    rows = rows_of(section(root, "Every row"))
+    assert [next(one.all("b")).text() for one in rows] == [str(label) for label in evil.batch.labels]
     asked = section(root, "What was asked").text()
     assert f"immutable: {EVIL[0]}" in asked
     assert "any other class than the one decided on" in asked
@@ -323,7 +329,7 @@ def test_the_page_of_a_batch_has_its_chapters_in_order(evil):
 
 
 def test_each_row_of_the_page_has_its_sentence_its_changes_and_what_stays(cfs):
-    rows = [one for one in read(cfs.to_html()).all("details") if one.attributes.get("class") == "row"]
+    rows = rows_of(read(cfs.to_html()))
     for one, entry, sentence in zip(cfs, rows, cfs.texts(), strict=True):
         assert sentence in entry.text()
         (table,) = entry.all("table")
@@ -372,8 +378,8 @@ def test_the_page_speaks_the_words_of_the_reader(cfs):
 def test_a_page_of_many_rows_says_where_the_rest_is(cfs, evil, monkeypatch):
     monkeypatch.setattr(report_rows, "_MOST_ROWS", 3)
     root = read(cfs.to_html())
-    assert sum(one.attributes.get("class") == "row" for one in root.all("details")) == 3
-    assert "27 more are not on this page: cfs.changes() and cfs.to_frame() hold them." in root.text()
+    assert len(rows_of(root)) == 3
+    assert "27 more are not on this page: cfs.changes(), cfs.to_frame() hold them." in root.text()
     lost = int((~evil.found).sum())
     assert f"{lost - 3} more are not on this page: cfs.reasons hold" in read(evil.to_html()).text()
     monkeypatch.setattr(report_rows, "_MOST_CELLS", 3)
@@ -383,19 +389,19 @@ def test_a_page_of_many_rows_says_where_the_rest_is(cfs, evil, monkeypatch):
 def test_pages_of_little(cfs):
     nothing = NICE(lambda X: np.tile([0.8, 0.2], (len(X), 1))).fit(np.eye(2), [0, 1]).explain(np.eye(2))
     root = read(nothing.to_html())
-    assert heads(root) == ["What was asked", "2 rows without a counterfactual"]
+    assert heads(root) == ["About", "What was asked", "2 rows without a counterfactual"]
     already = NICE(Scorecard()).fit(X, Y).explain(X[Scorecard().predict(X) == "yes"][:3], target_class="yes")
     root = read(already.to_html())
     assert "nothing has to change" in root.text()
-    assert heads(root) == ["What was asked", "What it costs", "Every row"]
-    assert heads(read(cfs[:0].to_html())) == ["What was asked"]
+    assert heads(root) == ["About", "What was asked", "Every row"]
+    assert heads(read(cfs[:0].to_html())) == ["About", "What was asked"]
     assert heads(read(cfs[:1].to_html()))[-1] == "Every row"
 
 
 def test_several_counterfactuals_of_a_row_are_numbered():
     cfs = NICE(Scorecard(), search="thorough").fit(X, Y).explain(X[:3], n_counterfactuals=2)
     root = read(cfs.to_html())
-    labels = [next(one.all("b")).text() for one in root.all("details") if one.attributes.get("class") == "row"]
+    labels = [next(one.all("b")).text() for one in rows_of(root)]
     assert labels[:2] == ["applicant 0, no. 1", "applicant 0, no. 2"]
     assert f"{len(cfs)}counterfactuals" in root.text()
 

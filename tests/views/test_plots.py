@@ -326,6 +326,14 @@ class TestNumbersOfTheFrequencies:
         bound = explained(constraints=Constraints(immutable=["age"]))
         assert frequencies_of(bound).caption.notes == ("1 row without a counterfactual not counted.",)
 
+    def test_a_decision_of_which_nothing_changes_has_no_panel_but_a_note(self):
+        cfs = NICE(HOME_MODEL, search="greedy").fit(HOMES, [0, 0, 1, 1]).explain(HOMES, target_class=1)
+        shown = frequencies_of(cfs)
+        assert shown.groups == (Group("0", 2),)
+        assert [line.shares[0].chance for line in shown.lines] == ["100 %", "50 %"]
+        assert shown.caption.notes == ("2 rows in the target already not counted: nothing changes.",)
+        assert frequencies_of(cfs[2:]).words == "All 2 rows are in the target already: nothing changes."
+
     def test_where_nothing_was_found_it_says_so(self):
         shown = frequencies_of(explained(constraints=Constraints(immutable=["age", "home"])))
         assert shown.words == "No counterfactual was found for any of 4 rows."
@@ -399,6 +407,13 @@ class TestNumbersOfTheRegions:
         assert shown.decided.shape == (4 * 119 + 1, 4 * 159 + 1)
         a, b = np.meshgrid(shown.x.values, shown.y.values)
         assert (shown.decided == (a + b > 1)).mean() > 0.999
+
+    @pytest.mark.parametrize(("least", "is_below"), [(0.0, False), (-1.0, True)])
+    def test_no_axis_goes_below_zero_where_no_value_does(self, least, is_below):
+        X = pd.DataFrame({"a": np.linspace(least, 9, 50), "b": np.arange(50) % 10})
+        model = lambda X: np.column_stack([X["a"] < 5, X["a"] >= 5]).astype(float)
+        shown = regions_of(NICE(model).fit(X, (X["a"] >= 5).astype(int)).explain(X[:1])[0])
+        assert (shown.x.low < 0, shown.y.low) == (is_below, 0.0)
 
     def test_no_donor_is_drawn_where_it_is_not_to_be_shared(self):
         shown = regions_of(explained(share_donor=False)[0])
@@ -513,6 +528,26 @@ class TestDrawing:
         texts = written(plots.regions(tenant))
         assert {"age", "home", "rent", "own", "row", "donor and counterfactual", "0"} <= set(texts)
 
+    def test_the_axes_of_whole_numbers_and_of_the_pareto_set_begin_at_zero_at_the_lowest(self, thorough):
+        X = pd.DataFrame({"children": [0, 0, 1, 2] * 5})
+        model = lambda X: np.column_stack([X["children"] < 1, X["children"] >= 1]).astype(float)
+        one = NICE(model).fit(X, (X["children"] >= 1).astype(int)).explain(X[:1])[0]
+        assert {"0", "1", "2"} <= set(written(plots.changes(one)))
+        for picture in (plots.changes(one), plots.pareto(thorough)):
+            assert not [text for text in written(picture) if text.startswith("-") or text == "0.5"]
+
+    def test_no_label_of_the_frequencies_of_many_classes_lies_on_another(self):
+        X, names = wide(6, is_long=True, n_rows=200), [f"{'a long class ' * 2}{i}" for i in range(4)]
+
+        def model(X):
+            scores = np.exp(np.column_stack([np.asarray(X.iloc[:, j], dtype=float) for j in (0, 1, 3, 4)]) / 10)
+            return scores / scores.sum(axis=1, keepdims=True)
+
+        labels = np.array(names)[model(X).argmax(axis=1)]
+        cfs = NICE(model, classes=names, search="greedy").fit(X, labels).explain(X[:40])
+        assert len(frequencies_of(cfs).groups) == 4
+        assert texts_that_touch(plots.frequencies(cfs)) == []
+
     def test_the_frequencies_name_classes_with_their_rows(self):
         assert {"0: 2 rows", "1: 2 rows", "age", "home", "raised", "another category, or missing"} <= set(
             written(plots.frequencies(explained()))
@@ -611,6 +646,19 @@ class TestPicture:
         assert repr(picture).startswith("<Picture: What would make it 1 instead of 0: age 20 → 40")
         assert picture.figure.get_label() == picture.alt
 
+    def test_its_words_go_with_it_into_notebooks_and_files(self, tenant, tmp_path):
+        picture = plots.changes(tenant)
+        html = picture._repr_html_()
+        assert f'<img alt="{picture.alt}"' in html
+        shown, about = picture._repr_mimebundle_()
+        assert (shown["text/html"], shown["image/png"]) == (html, picture._repr_png_())
+        assert about == {"image/png": {"alt": picture.alt}}
+        for suffix, start in (("png", "Description"), ("svg", 'role="img" aria-label="'), ("pdf", "/Subject")):
+            picture.save(tmp_path / f"one.{suffix}")
+            contents = (tmp_path / f"one.{suffix}").read_bytes()
+            assert start.encode() in contents
+            assert suffix == "pdf" or picture.alt.encode() in contents
+
     def test_the_settings_of_matplotlib_neither_count_nor_change(self, tenant):
         import matplotlib
 
@@ -686,6 +734,7 @@ from nicecf.views.plots.data.changes import changes_of
 X = np.array([[0.0], [1.0]])
 cfs = NICE(lambda X: np.column_stack([1 - X, X])).fit(X, [0, 1]).explain(X)
 changes_of(cfs[0])
+assert 'class="picture"' in cfs.to_html()
 assert "matplotlib" not in sys.modules
 cfs[0].plot()._repr_png_()
 assert "matplotlib" in sys.modules

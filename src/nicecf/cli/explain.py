@@ -17,7 +17,7 @@ from nicecf.cli.terminal import in_one_line, remark, say, say_beside
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nicecf import NICE, Counterfactuals
+    from nicecf import NICE, Counterfactuals, Wording
     from nicecf.tables.files import FileTable
 
 _EXAMPLE = """\
@@ -142,12 +142,21 @@ def _run(options: argparse.Namespace) -> int:
         if options.records is not None:
             _write_records(cfs, options, model, search)
         if options.report is not None:
-            cfs.to_html(options.report, title=options.title, wording=wording)
+            cfs.to_html(options.report, title=options.title, wording=wording, about=_files(options, model, wording))
     lacking = tablefiles.write(table, options.out, format=out_format, protect=not options.raw_csv, beside=read)
     if lacking is not None:
         say_beside(_in_utf8(read, options.out, lacking))
     (say_beside if options.out == "-" else say)(_told(cfs, options))
     return DONE if cfs.found.all() else INCOMPLETE
+
+
+def _files(options: argparse.Namespace, model: str, wording: Wording | None) -> dict[str, str]:
+    """The files that a report is about."""
+    from nicecf.views.telling import Teller
+
+    teller = Teller.of(None, wording)
+    named = {"rows": options.table, "explainer": options.explainer, "model": model}
+    return {teller.say(f"report.file_{what}"): str(path) for what, path in named.items() if path not in (None, "-")}
 
 
 def _score_range(text: str) -> tuple[float | None, float | None]:

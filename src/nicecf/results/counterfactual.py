@@ -150,7 +150,7 @@ class Counterfactual:
         """
         from nicecf.views import words
 
-        return words.texts(self.batch, style, wording or self.wording)[0]
+        return words.texts(self.batch, style, self.wording if wording is None else wording)[0]
 
     def letter(
         self,
@@ -165,6 +165,7 @@ class Counterfactual:
         from nicecf.views.words.letters import letters
 
         reasons = None if principal_reasons is None else [principal_reasons]
+        wording = self.wording if wording is None else wording
         return letters(self.batch, template, wording, fields=fields, principal_reasons=reasons, codes=codes)[0]
 
     def check_text(self, text: str, *, wording: Wording | None = None) -> TextCheck:
@@ -176,7 +177,7 @@ class Counterfactual:
         """
         from nicecf.views.words.check import check_text
 
-        return check_text(self.batch, text, wording)
+        return check_text(self.batch, text, self.wording if wording is None else wording)
 
     def plot(
         self,
@@ -191,7 +192,7 @@ class Counterfactual:
         """
         from nicecf.views import plots
 
-        return plots.plot_one(self, kind, dark=dark, wording=wording or self.wording)
+        return plots.plot_one(self, kind, dark=dark, wording=self.wording if wording is None else wording)
 
     def __repr__(self) -> str:
         """The sentence, the changes as a table, and the note. The model is not asked: numbers may have all digits."""

@@ -197,7 +197,7 @@ class Counterfactuals:
         """``text`` of each of them (:meth:`Counterfactual.text`), with a handful of model calls for all together."""
         from nicecf.views import words
 
-        return words.texts(self.batch, style, wording or self.wording)
+        return words.texts(self.batch, style, self.wording if wording is None else wording)
 
     def letters(
         self,
@@ -217,7 +217,14 @@ class Counterfactuals:
         """
         from nicecf.views.words.letters import letters
 
-        return letters(self.batch, template, wording, fields=fields, principal_reasons=principal_reasons, codes=codes)
+        return letters(
+            self.batch,
+            template,
+            self.wording if wording is None else wording,
+            fields=fields,
+            principal_reasons=principal_reasons,
+            codes=codes,
+        )
 
     def metrics(
         self,
@@ -252,7 +259,7 @@ class Counterfactuals:
         """
         from nicecf.views.summary import summary_of
 
-        return summary_of(self.batch.counted, by, wording or self.wording)
+        return summary_of(self.batch.counted, by, self.wording if wording is None else wording)
 
     def plot(
         self, kind: Literal["frequencies"] = "frequencies", *, dark: bool = False, wording: Wording | None = None
@@ -263,19 +270,28 @@ class Counterfactuals:
         """
         from nicecf.views import plots
 
-        return plots.plot_many(self, kind, dark=dark, wording=wording or self.wording)
+        return plots.plot_many(self, kind, dark=dark, wording=self.wording if wording is None else wording)
 
     def to_html(
-        self, path: str | os.PathLike[str] | None = None, *, title: str | None = None, wording: Wording | None = None
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        wording: Wording | None = None,
+        about: Mapping[str, str] | None = None,
     ) -> str:
         """One HTML page for people that needs nothing else: what was asked, what changes, what it costs, every row.
 
         Written to ``path`` if given, completely or not at all; raises FileError if that fails. It holds the rows
-        of at most 500 explanations, and opens without a network. ``wording``: names, units and classes.
+        of at most 500 explanations, the first 50 of those that change with a picture, and opens without a network.
+        ``wording``: names, units, classes and the language. ``about``: what else its head should say, such as
+        ``{"Applications": "march.csv"}``.
         """
         from nicecf.views.report import report_html, write_report
 
-        text = report_html(self.batch.counted, title=title, wording=wording)
+        text = report_html(
+            self.batch.counted, title=title, wording=self.wording if wording is None else wording, about=about
+        )
         if path is not None:
             write_report(text, path)
         return text

@@ -78,10 +78,16 @@ class Teller:
         return percent_of(int(whole_percent(np.array(share))), self.wording.phrases)
 
     def signed(self, value: float | timedelta) -> str:
-        """A difference, with its sign."""
+        """A difference, with its sign.
+
+        >>> Teller(Wording()).signed(-12.5), Teller(Wording()).signed(3.0)
+        ('\u221212.5', '+3')
+        """
         if isinstance(value, timedelta):
-            return signed_duration(value, self.wording.phrases)
-        return f"{'+' if value > 0 else ''}{self.significant(value, 3)}"
+            written = signed_duration(value, self.wording.phrases)
+        else:
+            written = f"{'+' if value > 0 else ''}{self.significant(value, 3)}"
+        return f"\N{MINUS SIGN}{written[1:]}" if written.startswith("-") else written
 
     def date(self, value: date) -> str:
         """A date."""

@@ -14,7 +14,7 @@ __all__ = ["chance", "folded", "heading", "marked", "paragraph", "piece", "quiet
 
 _LINE = "1px solid rgba(128,128,128,.3)"
 _CELL = f"vertical-align:top;padding:3px 16px 3px 0;border-bottom:{_LINE}"
-_WORDS = f"{_CELL};text-align:left;overflow-wrap:anywhere;min-width:4em;max-width:44em"
+_WORDS = f"{_CELL};text-align:left;overflow-wrap:break-word;min-width:4em;max-width:44em"
 _NUMBER = f"{_CELL};text-align:right;white-space:nowrap"
 _MARK = "background:rgba(255,176,0,.28);padding:0 3px;border-radius:3px;color:inherit"
 _QUIET = "opacity:.72"
@@ -63,4 +63,4 @@ def heading(value: object) -> str:
 
 def piece(*htmls: str) -> str:
     """All of them as one piece that a notebook shows."""
-    return '<div style="overflow-x:auto">' + "".join(htmls) + "</div>"
+    return '<div style="overflow-x:auto" tabindex="0">' + "".join(htmls) + "</div>"

@@ -58,7 +58,11 @@ class Picture:
         self, include: object = None, exclude: object = None
     ) -> tuple[dict[str, object], dict[str, dict[str, str]]]:
         """What a notebook keeps: programs that show the PNG find the description beside it."""
-        shown = {"text/html": self._repr_html_(), "image/png": self._repr_png_(), "text/plain": repr(self)}
+        shown: dict[str, object] = {
+            "text/html": self._repr_html_(),
+            "image/png": self._repr_png_(),
+            "text/plain": repr(self),
+        }
         return shown, {"image/png": {"alt": self.alt}}
 
     def __repr__(self) -> str:

@@ -2,62 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from datetime import timedelta
+import datetime as dt
+from collections.abc import Hashable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 import pandas as pd
 
 from nicecf.results.batch import Batch
-from nicecf.support.formats import percent, signed_duration
 from nicecf.support.types import CellValue, Json
-from nicecf.views.documents.columns import significant
 from nicecf.views.documents.document import NOTHING
 from nicecf.views.documents.html import text
-from nicecf.views.documents.page import bar
-from nicecf.views.report.formatting import HtmlFormatter, fact, facts, folded, section, table
+from nicecf.views.report.formatting import HtmlFormatter, fact, facts, folded, section, shared, table
 from nicecf.views.summary import Summary
 
 _FEATURES_SHOWN = 12
-_DISTANCE = (
-    "Distance: the sum over all changes; 1 is the whole range of one number in the training data, or another category. "
-)
+# What a package is called where it is installed, if not as where it is imported.
+_DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 
 
-def head(title: str, n_counterfactuals: int, summary: Summary) -> str:
+def head(title: str, n_counterfactuals: int, summary: Summary, formatter: HtmlFormatter) -> str:
     """The title, and the figures that matter most."""
-    groups = summary.groups
-    rows, found = int(groups["rows"].sum()), int(groups["found"].sum())
-    tiles = [(f"{rows:,}", "row" if rows == 1 else "rows"), (percent(found / rows) if rows else NOTHING, "found")]
-    if found:
-        average = "" if found == 1 else " on average"
-        for name, what in (("mean_changes", "changes"), ("mean_distance", "distance")):
-            mean = float((groups[name] * groups["found"]).sum()) / found
-            tiles.append((significant(mean, 3), what + average))
-    if n_counterfactuals > rows:
-        tiles.append((f"{n_counterfactuals:,}", "counterfactuals"))
-    shown = "".join(f"<div><b>{text(number)}</b><span>{text(what)}</span></div>" for number, what in tiles)
-    return f'<h1>{text(title)}</h1>\n<div class="tiles">{shown}</div>'
+    totals, teller = summary.totals, formatter.teller
+    tiles = [(totals.rows, "tile_rows_one" if totals.rows == 1 else "tile_rows"), (totals.changed, "tile_changed")]
+    tiles += [(totals.unchanged, "tile_unchanged"), (totals.not_found, "tile_not_found")]
+    if n_counterfactuals > totals.rows:
+        tiles.append((n_counterfactuals, "tile_counterfactuals"))
+    shown = [(teller.count(number), what) for number, what in tiles]
+    if totals.changed:
+        of_one = "_one" if totals.changed == 1 else ""
+        shown.append((teller.significant(totals.mean_changes, 3), f"tile_changes{of_one}"))
+        shown.append((teller.significant(totals.mean_distance, 3), f"tile_distance{of_one}"))
+    html = "".join(f"<div><b>{text(number)}</b><span>{formatter.say(what)}</span></div>" for number, what in shown)
+    averages = f'<p class="soft">{formatter.say("averages")}</p>' if totals.changed and totals.unchanged else ""
+    return f'<h1>{text(title)}</h1>\n<div class="tiles">{html}</div>\n{averages}'
 
 
-def asked(batch: Batch, about: dict[str, Json], rules: Sequence[dict[str, Json]], formatter: HtmlFormatter) -> str:
+def about(
+    batch: Batch, known: dict[str, Json], more: Mapping[str, str], date: dt.date, formatter: HtmlFormatter
+) -> str:
+    """What the page is about: files, model, training data, date and versions; fingerprints, for another run."""
+    teller = formatter.teller
+    model = str(known["options"].get("model", ""))
+    lines = {str(name): str(value) for name, value in more.items()}
+    if model:
+        lines[teller.say("report.about_model")] = model
+    lines[teller.say("report.about_training")] = teller.say(
+        "report.about_training_is",
+        rows=teller.counted("report.rows", batch.provenance.statistics.n_rows),
+        features=teller.counted("report.about_features", len(batch.schema.columns)),
+    )
+    lines[teller.say("report.about_date")] = teller.date(date)
+    made_with = {**known["versions"], **_library_of(model, known["versions"])}
+    lines[teller.say("report.about_versions")] = ", ".join(f"{name} {one}" for name, one in made_with.items())
+    for name, value in known["fingerprints"].items():
+        phrase = f"report.fingerprint_{name}"
+        called = teller.say(phrase) if phrase in formatter.wording.phrases else name
+        lines[teller.say("report.fingerprint", name=called)] = value
+    return section(formatter.say("about"), facts(lines))
+
+
+def _library_of(model: str, known: Mapping[str, str]) -> dict[str, str]:
+    """The version of the library that a model is from, where that is known and not told already."""
+    package = model.partition(".")[0]
+    package = _DISTRIBUTIONS.get(package, package)
+    try:
+        return {} if not package or package in known else {package: version(package)}
+    except PackageNotFoundError:
+        return {}
+
+
+def asked(batch: Batch, known: dict[str, Json], rules: Sequence[dict[str, Json]], formatter: HtmlFormatter) -> str:
     """What the model decided, what was wanted instead, under which rules; folded, all options."""
-    options, call = about["options"], about["call"]
-    known = {
-        "Wanted": _target(call.get("target_class"), formatter),
-        "Rules": _rules(rules),
-        "Explainer": ", ".join(
-            [about["explainer"], *(f"{one}={options[one]}" for one in ("optimize", "search") if one in options)]
+    options, call, teller = known["options"], known["call"], formatter.teller
+    lines = {
+        teller.say("report.wanted"): _target(call.get("target_class"), formatter),
+        teller.say("report.rules"): _rules(rules, formatter),
+        teller.say("report.explainer"): ", ".join(
+            [known["explainer"], *(f"{one}={options[one]}" for one in ("optimize", "search") if one in options)]
         ),
     }
     if options.get("decision"):
-        known["Decision rule"] = fact(options["decision"])
-    every = {**options, **{f"explain: {name}": value for name, value in call.items()}}
+        lines[teller.say("report.decision_rule")] = fact(options["decision"])
+    every = {**options, **{teller.say("report.call", name=name): value for name, value in call.items()}}
     return section(
-        "What was asked",
+        formatter.say("asked"),
         _decisions(batch, formatter),
-        facts(known),
-        folded("All options", facts(every)),
+        facts(lines),
+        folded(formatter.say("options"), facts(every)),
     )
 
 
@@ -65,34 +97,38 @@ def _decisions(batch: Batch, formatter: HtmlFormatter) -> str:
     """How often each decision became which; a row that is in the target already stays where it is."""
     if not len(batch):
         return ""
+    teller = formatter.teller
     then = np.where(batch.found, batch.after.decided, -1)
     pairs, counts = np.unique(np.column_stack([batch.before.decided, then]), axis=0, return_counts=True)
     rows = [
         [
             formatter.label(batch.classes[pairs[at, 0]]),
-            "<i>not found</i>" if pairs[at, 1] < 0 else formatter.label(batch.classes[pairs[at, 1]]),
-            f"{counts[at]:,}",
-            bar(counts[at] / len(batch)),
+            f"<i>{formatter.say('none_found')}</i>"
+            if pairs[at, 1] < 0
+            else formatter.label(batch.classes[pairs[at, 1]]),
+            text(teller.count(int(counts[at]))),
+            shared(teller.percent(counts[at] / len(batch)), counts[at] / len(batch)),
         ]
         for at in np.argsort(-counts, kind="stable")
     ]
-    return table(["the model says", "it would say", "count", ""], rows, right=[2], kind="bars")
+    heads = [formatter.say(one) for one in ("model_says", "would_say", "count", "share")]
+    return table(heads, rows, right=[2], kind="bars")
 
 
-def _rules(rules: Sequence[dict[str, Json]]) -> str:
+def _rules(rules: Sequence[dict[str, Json]], formatter: HtmlFormatter) -> str:
     """The rules that hold for all rows; where they differ, those of the first."""
     if not any(rules):
-        return "none"
+        return formatter.teller.say("report.no_rules")
     if all(one == rules[0] for one in rules):
         return fact(rules[0])
-    return f"they differ from row to row; those of the first: {fact(rules[0])}"
+    return formatter.teller.say("report.rules_differ", rules=fact(rules[0]))
 
 
 def _target(target: Json, formatter: HtmlFormatter) -> str:
-    if isinstance(target, str) and target == "other":
-        return "any other class than the one decided on"
+    if isinstance(target, str) and target in ("other", "one for each row"):
+        return formatter.teller.say("report.wanted_other" if target == "other" else "report.wanted_each")
     if isinstance(target, list):
-        return " or ".join(formatter.formatter.label(one) for one in target)
+        return formatter.wording.phrases["statement.or"].join(formatter.formatter.label(one) for one in target)
     return formatter.formatter.label(target)
 
 
@@ -100,101 +136,93 @@ def unseen(summary: Summary, formatter: HtmlFormatter) -> str:
     """In which features how many rows have values that training never saw."""
     if not summary.unseen_note:
         return ""
-    n_rows = int(summary.groups["rows"].sum())
+    n_rows, teller = summary.totals.rows, formatter.teller
     rows = [
-        [formatter.name(line["feature"]), _UNSEEN[line["kind"]], f"{line['rows']:,}", bar(line["rows"] / n_rows)]
+        [
+            formatter.name(line["feature"]),
+            formatter.say(f"unseen_{line['kind']}"),
+            text(teller.count(line["rows"])),
+            shared(teller.percent(line["rows"] / n_rows), line["rows"] / n_rows),
+        ]
         for line in summary.unseen.to_dict("records")
     ]
+    heads = [formatter.say(one) for one in ("feature", "unseen_what", "count", "share")]
     return section(
-        "Values that training never saw",
-        f"<p>{text(summary.unseen_note)}.</p>",
-        table(["feature", "what is new", "rows", ""], rows, right=[2], kind="bars"),
+        formatter.say("unseen"), f"<p>{text(summary.unseen_note)}.</p>", table(heads, rows, right=[2], kind="bars")
     )
-
-
-_UNSEEN = {"outside": "outside the range", "category": "unseen category", "missing": "missing"}
 
 
 def what_changes(batch: Batch, summary: Summary, formatter: HtmlFormatter) -> str:
     """How often each feature changes, and how, for each class; not those that follow from others."""
     parts = []
+    names = ("feature", "changes_in", "typical", "median", "span", "of_distance")
+    columns, right = [formatter.say(one) for one in names], [3, 4, 5]
     for _, those in summary.features.groupby(pd.factorize(summary.features["predicted"])[0]):
         found, changed = int(those["rows"].iloc[0]), those[those["changed"] > 0]
         if not len(changed):
             continue
-        records = changed.to_dict("records")
-        rows = [_feature(line, formatter) for line in records]
-        title = f"{formatter.label(those['predicted'].iloc[0])}, {found:,} {'row' if found == 1 else 'rows'}"
-        columns = ["feature", "changes in", "", "typical change", "median", "10 to 90 %", "of the distance"]
-        right = [1, 4, 5, 6]
+        rows = [_feature(line, formatter) for line in changed.to_dict("records")]
+        label = formatter.formatter.label(those["predicted"].iloc[0])
+        title = formatter.say("of_class", label=label, rows=formatter.teller.counted("report.rows", found))
         parts.append(f"<h3>{title}</h3>")
         parts.append(table(columns, rows[:_FEATURES_SHOWN], right=right, kind="bars"))
         if len(rows) > _FEATURES_SHOWN:
             more = table(columns, rows[_FEATURES_SHOWN:], right=right, kind="bars")
-            parts.append(folded(f"{len(rows) - _FEATURES_SHOWN:,} more features that change", more))
+            parts.append(folded(formatter.counted("more_features", len(rows) - _FEATURES_SHOWN), more))
         never = len(those) - len(changed)
         if never:
-            parts.append(
-                f'<p class="soft">{never:,} {"feature never changes" if never == 1 else "features never change"}.</p>'
-            )
-    derived = ", ".join(formatter.name(batch.schema.names[j]) for j in np.flatnonzero(batch.is_derived))
-    if parts and derived:
-        parts.append(f'<p class="soft">Columns that follow from others are not counted: {derived}.</p>')
-    return section("What changes", *parts) if parts else ""
+            parts.append(f'<p class="soft">{formatter.counted("never", never)}</p>')
+    if not parts:
+        return ""
+    derived = ", ".join(formatter.formatter.name(batch.schema.names[j]) for j in np.flatnonzero(batch.is_derived))
+    if derived:
+        parts.append(f'<p class="soft">{text(formatter.teller.say("summary.derived", derived=derived))}</p>')
+    return section(formatter.say("what_changes"), *parts)
 
 
 def _feature(line: dict[Hashable, CellValue], formatter: HtmlFormatter) -> list[str]:
-    feature = line["feature"]
+    feature, teller = line["feature"], formatter.teller
     change = " &rarr; ".join(formatter.value(feature, line[side]) for side in ("before", "after"))
-    times = "" if pd.isna(line["times"]) else f' <span class="soft">({line["times"]:,}&times;)</span>'
-    is_number = not pd.isna(line["median_change"])
+    times = (
+        "" if pd.isna(line["times"]) else f' <span class="soft">{formatter.say("times", count=line["times"])}</span>'
+    )
+    median, span = NOTHING, NOTHING
+    if not pd.isna(line["median_change"]):
+        low, high = (teller.signed(line[end]) for end in ("p10_change", "p90_change"))
+        median, span = teller.signed(line["median_change"]), teller.say("summary.span", low=low, high=high)
     return [
         formatter.name(feature),
-        percent(line["share"]),
-        bar(line["share"]),
+        shared(teller.percent(line["share"]), line["share"]),
         change + times,
-        _signed(line["median_change"]) if is_number else NOTHING,
-        f"{_signed(line['p10_change'])} to {_signed(line['p90_change'])}" if is_number else NOTHING,
-        percent(line["distance_share"]) if not np.isnan(line["distance_share"]) else NOTHING,
+        text(median),
+        text(span),
+        text(NOTHING if np.isnan(line["distance_share"]) else teller.percent(line["distance_share"])),
     ]
-
-
-def _signed(value: float | timedelta) -> str:
-    if isinstance(value, timedelta):
-        return signed_duration(value)
-    return f"{'+' if value > 0 else ''}{significant(value, 3)}"
 
 
 def costs(summary: Summary, options: dict[str, Json], formatter: HtmlFormatter) -> str:
-    """Coverage and cost of each class."""
-    groups = summary.groups
-    if not groups["found"].sum():
+    """Coverage and cost of each class, over the rows that change."""
+    groups, teller = summary.groups, formatter.teller
+    if not summary.totals.changed:
         return ""
-    columns = {"mean_changes": "changes", "mean_distance": "distance", "median_distance": "median distance"}
+    columns = {"mean_changes": "changes", "mean_distance": "distance", "median_distance": "median_distance"}
     if "mean_plausibility" in groups:
-        columns["mean_plausibility"] = "error (plausibility)"
-    dearest = groups["mean_distance"].max()
+        columns["mean_plausibility"] = "error"
     rows = [
         [
             formatter.label(line["predicted"]),
-            f"{line['rows']:,}",
-            percent(line["coverage"]),
-            *(NOTHING if np.isnan(line[name]) else f"{line[name]:.2f}" for name in columns),
-            bar(line["mean_distance"] / dearest) if len(groups) > 1 and dearest > 0 and line["found"] else "",
+            text(teller.count(line["rows"])),
+            text(teller.percent(line["coverage"])),
+            text(teller.count(line["changed"])),
+            *(NOTHING if np.isnan(line[name]) else text(teller.number(f"{line[name]:.2f}")) for name in columns),
         ]
         for line in groups.to_dict("records")
     ]
-    shown = ["the model says", "rows", "found", *columns.values(), ""]
+    heads = [formatter.say(one) for one in ("model_says", "count", "found", "changed", *columns.values())]
+    is_plain = options.get("scale") == "range" and not options.get("feature_weights")
+    said = [formatter.say(one) for one in (["distance_means"] if is_plain else []) + ["averages"]]
     return section(
-        "What it costs",
-        table(shown, rows, right=range(1, len(shown) - 1), kind="bars"),
-        f'<p class="soft">{_DISTANCE if options.get("scale") == "range" and not options.get("feature_weights") else ""}'
-        "Means are over the rows for which a counterfactual was found.</p>",
+        formatter.say("costs"),
+        table(heads, rows, right=range(1, len(heads))),
+        f'<p class="soft">{" ".join(said)}</p>',
     )
-
-
-def made_by(about: dict[str, Json]) -> str:
-    """Versions and fingerprints: what another run must have to be the same."""
-    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    prints = {f"fingerprint: {name}": value for name, value in about["fingerprints"].items()}
-    return f'<footer class="soft">\n<p>Made with {text(versions)}.</p>\n{facts(prints) if prints else ""}\n</footer>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -10,10 +11,15 @@ from datetime import date, timedelta
 from nicecf.support.formats import one_line
 from nicecf.support.types import CellValue, Json, Label
 from nicecf.views.documents import html
-from nicecf.views.documents.columns import significant
+from nicecf.views.documents.document import NOTHING
 from nicecf.views.documents.html import TableLook, text
+from nicecf.views.documents.page import bar
+from nicecf.views.telling import Teller
 from nicecf.views.words.formatting import Formatter
 from nicecf.views.words.wording import Wording
+
+# A name that is longer may be broken between its parts.
+_LONG_NAME = 24
 
 
 @dataclass(frozen=True)
@@ -27,9 +33,22 @@ class HtmlFormatter:
         """How people call things."""
         return self.formatter.wording
 
+    @property
+    def teller(self) -> Teller:
+        """Says the words of the page."""
+        return Teller(self.wording)
+
+    def say(self, phrase: str, **fields: object) -> str:
+        """A phrase of the page, escaped; so are its fields."""
+        return text(self.teller.say(f"report.{phrase}", **fields))
+
+    def counted(self, phrase: str, count: int, **fields: object) -> str:
+        """The same, of so many."""
+        return text(self.teller.counted(f"report.{phrase}", count, **fields))
+
     def name(self, feature: Hashable) -> str:
         """What a feature is called."""
-        return text(self.formatter.name(feature))
+        return breakable(self.formatter.name(feature))
 
     def label(self, label: Label) -> str:
         """What a class is called."""
@@ -38,12 +57,26 @@ class HtmlFormatter:
     def value(self, feature: Hashable, value: CellValue) -> str:
         """A value of a feature; a number with the digits that count."""
         if isinstance(value, float):
-            return text(self.wording.measured(feature, self.formatter.number(significant(value))))
+            return text(self.wording.measured(feature, self.teller.significant(value)))
         if isinstance(value, bool):
             return text(self.wording.phrases["value.true" if value else "value.false"])
         if isinstance(value, (date, timedelta)):
             return text(self.wording.measured(feature, self.formatter.text(value)))
         return text(self.wording.phrases["value.missing"] if value is None else one_line(str(value)))
+
+
+def breakable(name: str) -> str:
+    """A name that is broken between its parts, where it is long, and nowhere else if there is room.
+
+    >>> breakable("credit_score"), breakable("months_since_the_last_late_payment")[:21]
+    ('credit_score', 'months_<wbr>since_<wb')
+    """
+    return text(name) if len(name) <= _LONG_NAME else re.sub("([_/.-])", r"\1<wbr>", text(name))
+
+
+def shared(words: str, share: float) -> str:
+    """A share in words, with a bar beside it."""
+    return f'<div class="share"><span>{text(words)}</span>{bar(share)}</div>'
 
 
 def chance(decision: str, percent: str) -> str:
@@ -58,7 +91,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collecti
 
 def facts(known: Mapping[str, Json]) -> str:
     """Names and what is known of each, as a table without a head; values that are not text as JSON."""
-    rows = [(text(name), text(fact(value))) for name, value in known.items()]
+    rows = [(text(name), breakable(fact(value))) for name, value in known.items()]
     return _wide(html.table((), rows, _look("facts"), row_heads=True))
 
 
@@ -67,7 +100,7 @@ def _look(kind: str) -> TableLook:
 
 
 def _wide(inner: str) -> str:
-    return f'<div class="wide">{inner}</div>'
+    return f'<div class="wide" tabindex="0">{inner}</div>'
 
 
 def fact(value: Json) -> str:
@@ -76,16 +109,16 @@ def fact(value: Json) -> str:
     Names may be tuples, as those of a frame with several levels of columns are.
 
     >>> fact(None), fact("greedy"), fact(["age", "sex"]), fact({"age": {"low": 18}})
-    ('none', 'greedy', 'age, sex', 'age: {"low": 18}')
+    ('\u2013', 'greedy', 'age, sex', 'age: {"low": 18}')
     >>> fact([("a", 1)]), fact({"ranges": {("a", 1): {"low": 18}}})
     ("('a', 1)", 'ranges: {"(\'a\', 1)": {"low": 18}}')
     """
     if value is None:
-        return "none"
+        return NOTHING
     if isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(one, (str, tuple)) for one in value):
-        return ", ".join(map(str, value)) or "none"
+        return ", ".join(map(str, value)) or NOTHING
     if isinstance(value, Mapping):
         return "; ".join(
             f"{name}: {fact(one) if isinstance(one, (str, list)) else _json(one)}" for name, one in value.items()
@@ -112,5 +145,5 @@ def folded(title: str, inner: str) -> str:
 
 
 def section(title: str, *parts: str) -> str:
-    """A chapter of the page."""
-    return f"<section>\n<h2>{text(title)}</h2>\n" + "\n".join(part for part in parts if part) + "\n</section>"
+    """A chapter of the page; its title is HTML already."""
+    return f"<section>\n<h2>{title}</h2>\n" + "\n".join(part for part in parts if part) + "\n</section>"

@@ -18,6 +18,13 @@ def say(one: FormattedExplanation, wording: Wording, phrase: str, **fields: obje
     return wording.say(own if own in wording.phrases else phrase, **(one.outcome | fields))
 
 
+def named_chance(one: FormattedExplanation, wording: Wording, chance: str) -> str:
+    """A chance of an explanation, with the class that it is of where that is not the decision it stands beside."""
+    if one.quantity is None:
+        return chance
+    return wording.say("line.of", quantity_of=one.quantity_of, chance=chance)
+
+
 def units(one: FormattedExplanation) -> list[list[FormattedChange]]:
     """The changes; those that are one change stand together, or as one if they are one category in several columns."""
     starts = [number for number, each in enumerate(one.changes) if not each.is_together]

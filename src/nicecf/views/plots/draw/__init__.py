@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from nicecf.views.plots.data.changes import Changes
@@ -11,17 +12,20 @@ from nicecf.views.plots.data.pareto import Pareto
 from nicecf.views.plots.data.regions import Regions
 from nicecf.views.plots.data.variants import Variants
 from nicecf.views.plots.data.walk import Walk
-from nicecf.views.plots.draw.changes import draw_changes
+from nicecf.views.plots.draw.changes import changes_sheet, draw_changes
 from nicecf.views.plots.draw.frequencies import draw_frequencies
-from nicecf.views.plots.draw.look import DARK, LIGHT
+from nicecf.views.plots.draw.look import DARK, LIGHT, PAGE
 from nicecf.views.plots.draw.message import draw_message
 from nicecf.views.plots.draw.pareto import draw_pareto
 from nicecf.views.plots.draw.regions import draw_regions
+from nicecf.views.plots.draw.svg_pen import SvgPen
 from nicecf.views.plots.draw.variants import draw_variants
 from nicecf.views.plots.draw.walk import draw_walk
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+__all__ = ["Shown", "figure_of", "svg_of_changes"]
 
 Shown: TypeAlias = Changes | Frequencies | Message | Pareto | Regions | Variants | Walk
 
@@ -44,3 +48,9 @@ def figure_of(shown: Shown, *, dark: bool = False) -> Figure:
             return draw_variants(shown, look)
         case Walk():
             return draw_walk(shown, look)
+
+
+def svg_of_changes(shown: Changes) -> str:
+    """Changes as an ``<svg>`` element for a page with `look.PAGE_STYLE`; the page says what it is about itself."""
+    bare = replace(shown, caption=replace(shown.caption, title="", subtitle=""))
+    return changes_sheet(bare, PAGE, SvgPen).pen.svg

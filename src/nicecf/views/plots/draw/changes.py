@@ -9,10 +9,11 @@ import numpy as np
 from nicecf.views.plots.data.changes import Categories, Changes, Numbers, Panel
 from nicecf.views.plots.draw import ruler
 from nicecf.views.plots.draw.date_ticks import ticks_of
+from nicecf.views.plots.draw.figure_pen import FigurePen
 from nicecf.views.plots.draw.look import Look
 from nicecf.views.plots.draw.ruler import SMALL
 from nicecf.views.plots.draw.scale import Scale
-from nicecf.views.plots.draw.sheet import MARGIN, Sheet
+from nicecf.views.plots.draw.sheet import MARGIN, P, Sheet
 from nicecf.views.telling import Teller
 
 if TYPE_CHECKING:
@@ -28,12 +29,17 @@ _MISSING_ROOM = 1.2
 
 def draw_changes(shown: Changes, look: Look) -> Figure:
     """One panel for each change: its name and values, and where they lie among the training values."""
+    return changes_sheet(shown, look, FigurePen).pen.figure
+
+
+def changes_sheet(shown: Changes, look: Look, pen: type[P]) -> Sheet[P]:
+    """The same, drawn by any pen."""
     names = [_names(panel, shown.teller) for panel in shown.panels]
     heights = [
         2 * _PAD + max(_height(panel), len(lines) * ruler.line_height())
         for panel, lines in zip(shown.panels, names, strict=True)
     ]
-    sheet = Sheet(shown.caption, look, width=_WIDTH, height=0.26 + sum(heights))
+    sheet = Sheet(shown.caption, look, pen, width=_WIDTH, height=0.26 + sum(heights))
     y = sheet.top
     _legend(sheet, y + 0.08, shown)
     y += 0.26
@@ -48,7 +54,7 @@ def draw_changes(shown: Changes, look: Look) -> Figure:
         else:
             _bars(sheet, panel.spread, middle, shown.teller)
         y += height
-    return sheet.figure
+    return sheet
 
 
 def _names(panel: Panel, teller: Teller) -> list[str]:
@@ -71,7 +77,7 @@ def _height(panel: Panel) -> float:
     return _BAR * (len(panel.spread.bars) + (panel.spread.rest is not None))
 
 
-def _legend(sheet: Sheet, y: float, shown: Changes) -> None:
+def _legend(sheet: Sheet[P], y: float, shown: Changes) -> None:
     look, x, teller = sheet.look, _LEFT, shown.teller
     for form, color, size, words in (
         ("o", look.row, 7.0, teller.say("plot.row")),
@@ -85,7 +91,7 @@ def _legend(sheet: Sheet, y: float, shown: Changes) -> None:
     sheet.text(x + 0.22, y, ruler.cut(words, _RIGHT - x - 0.22, SMALL), SMALL, color=look.pale)
 
 
-def _histogram(sheet: Sheet, spread: Numbers, top: float, teller: Teller) -> None:
+def _histogram(sheet: Sheet[P], spread: Numbers, top: float, teller: Teller) -> None:
     look = sheet.look
     marks = [value for value in (spread.before, spread.after) if not np.isnan(value)]
     has_gap = len(marks) < 2 or spread.share_missing > 0
@@ -123,7 +129,7 @@ def _histogram(sheet: Sheet, spread: Numbers, top: float, teller: Teller) -> Non
     sheet.mark(after, y_after, "D", look.after, 7.0)
 
 
-def _missing(sheet: Sheet, spread: Numbers, x: float, base: float) -> None:
+def _missing(sheet: Sheet[P], spread: Numbers, x: float, base: float) -> None:
     """The missing values of a column, at the side: a bar as high as their share."""
     look = sheet.look
     height = _HISTOGRAM * spread.share_missing
@@ -133,7 +139,7 @@ def _missing(sheet: Sheet, spread: Numbers, x: float, base: float) -> None:
     sheet.text(x, base + 0.13, words, SMALL, color=look.pale, across="center")
 
 
-def _bars(sheet: Sheet, spread: Categories, top: float, teller: Teller) -> None:
+def _bars(sheet: Sheet[P], spread: Categories, top: float, teller: Teller) -> None:
     look = sheet.look
     bars = [*spread.bars, *([spread.rest] if spread.rest else [])]
     labels = min(max(ruler.width(bar.label, SMALL, bold=True) for bar in bars), 2.3)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from nicecf.views.plots.data.frequencies import Frequencies, Shares
 from nicecf.views.plots.draw import ruler
+from nicecf.views.plots.draw.figure_pen import FigurePen
 from nicecf.views.plots.draw.look import Look
 from nicecf.views.plots.draw.ruler import SMALL
 from nicecf.views.plots.draw.scale import Scale, ticks
-from nicecf.views.plots.draw.sheet import MARGIN, Sheet
+from nicecf.views.plots.draw.sheet import MARGIN, Sheet, figure_sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +35,7 @@ def draw_frequencies(shown: Frequencies, look: Look) -> Figure:
     ]
     head = 0.32 + max(map(len, heads)) * ruler.line_height() + 0.06
     width = MARGIN + names + len(heads) * (column + gap) + MARGIN
-    sheet = Sheet(shown.caption, look, width=width, height=head + n_lines * _LINE + 0.3)
+    sheet = figure_sheet(shown.caption, look, width=width, height=head + n_lines * _LINE + 0.3)
     _legend(sheet, shown)
     first = sheet.top + head
     axis = first + len(shown.lines) * _LINE
@@ -63,10 +64,10 @@ def draw_frequencies(shown: Frequencies, look: Look) -> Figure:
     if shown.folded:
         room = width - 2 * MARGIN
         sheet.text(MARGIN, sheet.bottom - 0.1, ruler.cut(shown.folded, room, SMALL), SMALL, color=look.pale)
-    return sheet.figure
+    return sheet.pen.figure
 
 
-def _bar(sheet: Sheet, shares: Shares, scale: Scale, middle: float) -> None:
+def _bar(sheet: Sheet[FigurePen], shares: Shares, scale: Scale, middle: float) -> None:
     reached = 0.0
     for kind in _KEYS:
         share = getattr(shares, kind)
@@ -78,14 +79,14 @@ def _bar(sheet: Sheet, shares: Shares, scale: Scale, middle: float) -> None:
     sheet.text(scale.at(reached) + 0.06, middle, shares.chance, SMALL, color=color)
 
 
-def _part(sheet: Sheet, kind: str, x: float, middle: float, width: float) -> None:
+def _part(sheet: Sheet[FigurePen], kind: str, x: float, middle: float, width: float) -> None:
     look = sheet.look
     fill = {"up": look.after, "down": look.background, "other": look.bar}[kind]
     is_striped = kind == "down"
     sheet.box(x, middle - _BAR / 2, width, _BAR, fill, edge=look.row if is_striped else None, is_striped=is_striped)
 
 
-def _legend(sheet: Sheet, shown: Frequencies) -> None:
+def _legend(sheet: Sheet[FigurePen], shown: Frequencies) -> None:
     x, y = MARGIN, sheet.top + 0.1
     for kind in _KEYS:
         if any(getattr(shares, kind) for line in shown.lines for shares in line.shares):

@@ -55,3 +55,24 @@ DARK = Look(
     classes=("#1f4f75", "#7a4a17", "#1c5f4a", "#693f5a", "#5f581d", "#454d56"),
     shades=("#ffe6bf", "#ffa552", "#b3590f"),
 )
+# Of a page whose style sheet has the colours, light or dark: see PAGE_STYLE.
+PAGE = Look(
+    background="var(--paper)",
+    ink="var(--ink)",
+    pale="var(--soft)",
+    faint="var(--line)",
+    bar="var(--plot-bar)",
+    row="var(--plot-row)",
+    after="var(--plot-after)",
+    donor="var(--plot-donor)",
+    marked="var(--mark)",
+    stripe="var(--head)",
+    classes=(),
+    shades=(),
+)
+PAGE_STYLE = f"""
+:root {{ --plot-bar: {LIGHT.bar}; --plot-row: {LIGHT.row}; --plot-after: {LIGHT.after}; --plot-donor: {LIGHT.donor}; }}
+@media screen and (prefers-color-scheme: dark) {{ :root {{ --plot-bar: {DARK.bar}; --plot-row: {DARK.row};
+  --plot-after: {DARK.after}; --plot-donor: {DARK.donor}; }} }}
+.picture {{ font-family: "DejaVu Sans", Verdana, sans-serif; }}
+"""

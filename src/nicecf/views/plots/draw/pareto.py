@@ -10,10 +10,11 @@ import numpy as np
 from nicecf.support.types import Floats
 from nicecf.views.plots.data.pareto import Pareto
 from nicecf.views.plots.draw import ruler
+from nicecf.views.plots.draw.figure_pen import FigurePen
 from nicecf.views.plots.draw.look import Look
 from nicecf.views.plots.draw.ruler import SMALL
 from nicecf.views.plots.draw.scale import Scale, ticks
-from nicecf.views.plots.draw.sheet import MARGIN, Sheet
+from nicecf.views.plots.draw.sheet import MARGIN, Sheet, figure_sheet
 from nicecf.views.plots.labels import Box
 
 if TYPE_CHECKING:
@@ -34,17 +35,17 @@ def draw_pareto(shown: Pareto, look: Look) -> Figure:
     colors = _colors(errors, look) if shown.has_errors else [look.row] * len(shown.points)
     one = len(panels) == 1
     width = MARGIN + (5.2 if one else 2 * (_BESIDE + _PANEL)) + MARGIN
-    sheet = Sheet(shown.caption, look, width=width, height=_HEIGHT + _BELOW + 0.3)
+    sheet = figure_sheet(shown.caption, look, width=width, height=_HEIGHT + _BELOW + 0.3)
     changes = [point.n_changes for point in shown.points]
     for i, (name, values) in enumerate(panels):
         left = MARGIN + _BESIDE + i * (_PANEL + _BESIDE)
         right = width - MARGIN if one else left + _PANEL - 0.1
         _panel(sheet, (left, right), name, changes, values, colors, shown)
-    return sheet.figure
+    return sheet.pen.figure
 
 
 def _panel(
-    sheet: Sheet,
+    sheet: Sheet[FigurePen],
     sides: tuple[float, float],
     name: str,
     changes: Sequence[int],
@@ -82,7 +83,7 @@ def _panel(
     _labels(sheet, places[is_chosen], places[~is_chosen], Box(left, top, right, bottom), teller.say("plot.chosen"))
 
 
-def _labels(sheet: Sheet, chosen: Floats, others: Floats, panel: Box, words: str) -> None:
+def _labels(sheet: Sheet[FigurePen], chosen: Floats, others: Floats, panel: Box, words: str) -> None:
     """Write beside each chosen point what it is, where the fewest other points are; nowhere if that is on another."""
     size = np.array([ruler.width(words, SMALL, bold=True) + 0.06, ruler.line_height(SMALL)])
     away = size / 2 + 0.1

@@ -12,10 +12,11 @@ from nicecf.views.plots.canvas import matplotlib
 from nicecf.views.plots.data.regions import Axis, Kind, Mark, Regions
 from nicecf.views.plots.draw import ruler
 from nicecf.views.plots.draw.date_ticks import ticks_of
+from nicecf.views.plots.draw.figure_pen import FigurePen
 from nicecf.views.plots.draw.look import Look
 from nicecf.views.plots.draw.ruler import SMALL, USUAL
 from nicecf.views.plots.draw.scale import Scale
-from nicecf.views.plots.draw.sheet import MARGIN, Sheet
+from nicecf.views.plots.draw.sheet import MARGIN, Sheet, figure_sheet
 from nicecf.views.plots.labels import Box, around
 from nicecf.views.telling import Teller
 
@@ -52,7 +53,7 @@ def draw_regions(shown: Regions, look: Look) -> Figure:
     left = MARGIN + 0.3 + beside + (_GUTTER if misses[0] else 0.0)
     present = np.unique(shown.decided)
     height = _STRIP + _UP + (_GUTTER / 2 if misses[1] else 0.0) + 0.55 + _KEY * (len(shown.marks) + 1)
-    sheet = Sheet(shown.caption, look, width=left + _ACROSS + _STRIP + 0.1 + MARGIN, height=height)
+    sheet = figure_sheet(shown.caption, look, width=left + _ACROSS + _STRIP + 0.1 + MARGIN, height=height)
     top = sheet.top + _STRIP
     bottom = top + _UP
     chart = _Map(
@@ -70,7 +71,7 @@ def draw_regions(shown: Regions, look: Look) -> Figure:
     for code in present:
         _name_region(sheet, shown, chart, int(code), boxes)
     _keys(sheet, shown, present)
-    return sheet.figure
+    return sheet.pen.figure
 
 
 def _beside(axis: Axis, teller: Teller) -> float:
@@ -84,7 +85,7 @@ def _cells(axis: Axis) -> Floats:
     return np.concatenate([[axis.low], (axis.values[1:] + axis.values[:-1]) / 2, [axis.high]])
 
 
-def _fill(sheet: Sheet, shown: Regions, chart: _Map) -> None:
+def _fill(sheet: Sheet[FigurePen], shown: Regions, chart: _Map) -> None:
     look = sheet.look
     classes = np.array([_rgb(color) for color in _colors(shown, look)])
     least = 1 / len(shown.classes)
@@ -94,7 +95,7 @@ def _fill(sheet: Sheet, shown: Regions, chart: _Map) -> None:
     colors = strength * classes[shown.decided] + (1 - strength) * np.array(_rgb(look.background))
     across = np.searchsorted(_cells(shown.x)[1:-1], np.linspace(shown.x.low, shown.x.high, 540))
     up = np.searchsorted(_cells(shown.y)[1:-1], np.linspace(shown.y.high, shown.y.low, 390))
-    sheet.axes.imshow(
+    sheet.pen.axes.imshow(
         colors[np.ix_(up, across)],
         extent=(chart.x.start, chart.x.end, chart.y.start, chart.y.end),
         origin="upper",
@@ -117,7 +118,7 @@ def _rgb(color: str) -> tuple[float, float, float]:
     return red, green, blue
 
 
-def _borders(sheet: Sheet, shown: Regions, chart: _Map) -> None:
+def _borders(sheet: Sheet[FigurePen], shown: Regions, chart: _Map) -> None:
     """A line wherever the decision of one place is not that of the next."""
     xs = [chart.x.at(edge) for edge in _cells(shown.x)]
     ys = [chart.y.at(edge) for edge in _cells(shown.y)]
@@ -132,7 +133,7 @@ def _borders(sheet: Sheet, shown: Regions, chart: _Map) -> None:
         for k, line in enumerate(decided[1:] != decided[:-1])
         for start, end in _runs(line)
     ]
-    sheet.axes.add_collection(
+    sheet.pen.axes.add_collection(
         matplotlib("matplotlib.collections").LineCollection(
             sides + lids, colors=[sheet.look.ink], linewidths=[1.2], linestyles="solid", capstyle="projecting", zorder=3
         ),
@@ -150,7 +151,7 @@ def _runs(is_there: Bools) -> list[tuple[int, int]]:
     return list(zip(turns[::2].tolist(), turns[1::2].tolist(), strict=True))
 
 
-def _axes(sheet: Sheet, shown: Regions, chart: _Map, misses: tuple[bool, bool], beside: float) -> None:
+def _axes(sheet: Sheet[FigurePen], shown: Regions, chart: _Map, misses: tuple[bool, bool], beside: float) -> None:
     look = sheet.look
     left, right, bottom, top = chart.x.start, chart.x.end, chart.y.start, chart.y.end
     sheet.line([left, right, right, left, left], [bottom, bottom, top, top, bottom], look.pale, 0.8, over=4)
@@ -182,7 +183,7 @@ def _axes(sheet: Sheet, shown: Regions, chart: _Map, misses: tuple[bool, bool], 
     sheet.text(MARGIN + 0.08, (top + bottom) / 2, name, bold=True, across="center", turned=True)
 
 
-def _spread_across(sheet: Sheet, axis: Axis, scale: Scale, base: float) -> None:
+def _spread_across(sheet: Sheet[FigurePen], axis: Axis, scale: Scale, base: float) -> None:
     inside = [(max(a, axis.low), min(b, axis.high)) for a, b in zip(axis.edges, axis.edges[1:], strict=False)]
     seen = [(a, b, n) for (a, b), n in zip(inside, axis.counts.tolist(), strict=True) if b > a]
     most = max([n for _, _, n in seen], default=0) or 1
@@ -191,7 +192,7 @@ def _spread_across(sheet: Sheet, axis: Axis, scale: Scale, base: float) -> None:
         sheet.box(scale.at(a), base - 0.03 - height, scale.at(b) - scale.at(a), height, sheet.look.bar)
 
 
-def _spread_up(sheet: Sheet, axis: Axis, scale: Scale, base: float) -> None:
+def _spread_up(sheet: Sheet[FigurePen], axis: Axis, scale: Scale, base: float) -> None:
     if axis.levels is None:
         inside = [(max(a, axis.low), min(b, axis.high)) for a, b in zip(axis.edges, axis.edges[1:], strict=False)]
     else:
@@ -203,7 +204,7 @@ def _spread_up(sheet: Sheet, axis: Axis, scale: Scale, base: float) -> None:
         sheet.box(base + 0.03, scale.at(b), width, scale.at(a) - scale.at(b), sheet.look.bar)
 
 
-def _marks(sheet: Sheet, marks: tuple[Mark, ...], chart: _Map, teller: Teller) -> Floats:
+def _marks(sheet: Sheet[FigurePen], marks: tuple[Mark, ...], chart: _Map, teller: Teller) -> Floats:
     """Draw and name the rows; gives the boxes that they and their names take."""
     look = sheet.look
     places = {mark.kind: chart.place(mark) for mark in marks}
@@ -239,7 +240,7 @@ def _color(look: Look, kind: Kind) -> str:
     return {"row": look.row, "donor": look.donor, "counterfactual": look.after}[kind]
 
 
-def _name_region(sheet: Sheet, shown: Regions, chart: _Map, code: int, taken: Floats) -> None:
+def _name_region(sheet: Sheet[FigurePen], shown: Regions, chart: _Map, code: int, taken: Floats) -> None:
     """Write the name of a class where its region is widest and nothing is in the way, if there is room."""
     words = ruler.cut(shown.classes[code], 1.8)
     half = np.array([ruler.width(words) / 2 + 0.08, ruler.line_height() / 2 + 0.06])
@@ -263,7 +264,7 @@ def _room(free: Ints, sampling: Floats) -> Floats:
     return ndimage.distance_transform_edt(padded, sampling=sampling[::-1])[1:-1, 1:-1] / np.sqrt(2)
 
 
-def _keys(sheet: Sheet, shown: Regions, present: Ints) -> None:
+def _keys(sheet: Sheet[FigurePen], shown: Regions, present: Ints) -> None:
     look = sheet.look
     room = sheet.width - 2 * MARGIN - 0.3
     words = [mark.words for mark in shown.marks]

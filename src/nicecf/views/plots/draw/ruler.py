@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.util import find_spec
 from typing import Any
 
 from nicecf.views.plots.canvas import matplotlib
 from nicecf.views.plots.data.common import Step
+from nicecf.views.plots.draw.widths import is_known, width_of
 
 SMALL, USUAL, LARGE = 8.5, 9.5, 12.0
-# Wide enough for what a file of another resolution makes of the widths.
-_SLACK = 1.02
+# Wide enough for what a file of another resolution, or hinting, makes of the widths.
+_SLACK = 1.035
 _DPI = 100.0
 _MOST_ROUNDS = 4
 _FAMILY = ("DejaVu Sans", "sans-serif")  # matplotlib brings the first; the user's own for what signs it lacks
@@ -39,8 +41,15 @@ def width(text: str, size: float = USUAL, *, bold: bool = False) -> float:
 
 @lru_cache(maxsize=4096)
 def _sign_width(sign: str, size: float, bold: bool) -> float:
+    if is_known(sign) or not _has_matplotlib():
+        return size / 72 * width_of(sign, bold=bold)
     # Between two others: alone, a sign is as wide as its ink, and a space has none.
     return (_drawn_width(f"|{sign}|", size, bold) - _drawn_width("||", size, bold)) / _DPI
+
+
+@cache
+def _has_matplotlib() -> bool:
+    return find_spec("matplotlib") is not None
 
 
 @lru_cache(maxsize=1024)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from nicecf.views.plots.data.variants import Line, Variants
 from nicecf.views.plots.draw import ruler
+from nicecf.views.plots.draw.figure_pen import FigurePen
 from nicecf.views.plots.draw.look import Look
 from nicecf.views.plots.draw.ruler import SMALL
-from nicecf.views.plots.draw.sheet import MARGIN, Sheet
+from nicecf.views.plots.draw.sheet import MARGIN, Sheet, figure_sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +32,7 @@ def draw_variants(table: Variants, look: Look) -> Figure:
         starts.append(starts[-1] + _GAP + column)
     width = max(starts[-1] + MARGIN, 4.6)
     n_lines = 1 + len(table.lines) + len(table.folded) + len(table.foot)
-    sheet = Sheet(table.caption, look, width=width, height=n_lines * _LINE + 0.16)
+    sheet = figure_sheet(table.caption, look, width=width, height=n_lines * _LINE + 0.16)
     right = width - MARGIN
 
     y = sheet.top
@@ -54,11 +55,18 @@ def draw_variants(table: Variants, look: Look) -> Figure:
     for line in table.foot:
         _line(sheet, y, line.name, line, starts, columns, pale=True)
         y += _LINE
-    return sheet.figure
+    return sheet.pen.figure
 
 
 def _line(
-    sheet: Sheet, y: float, name: str, line: Line, starts: list[float], columns: list[float], *, pale: bool = False
+    sheet: Sheet[FigurePen],
+    y: float,
+    name: str,
+    line: Line,
+    starts: list[float],
+    columns: list[float],
+    *,
+    pale: bool = False,
 ) -> None:
     look = sheet.look
     sheet.text(MARGIN, y + _LINE / 2, name, color=look.pale if pale else look.ink)

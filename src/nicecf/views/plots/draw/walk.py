@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nicecf.views.plots.data.walk import Stop, Walk
 from nicecf.views.plots.draw import ruler
+from nicecf.views.plots.draw.figure_pen import FigurePen
 from nicecf.views.plots.draw.look import Look
 from nicecf.views.plots.draw.ruler import SMALL
 from nicecf.views.plots.draw.scale import Scale, Tick, ticks
-from nicecf.views.plots.draw.sheet import MARGIN, Sheet
+from nicecf.views.plots.draw.sheet import MARGIN, Sheet, figure_sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +42,7 @@ def draw_walk(shown: Walk, look: Look) -> Figure:
     height = legend + _HEAD + sum(row.height for row in rows) + _TAIL
     left = MARGIN + labels + 0.2
     beside = left + _CHART + 0.2 + chances
-    sheet = Sheet(shown.caption, look, width=beside + 0.15 + decisions + MARGIN, height=height)
+    sheet = figure_sheet(shown.caption, look, width=beside + 0.15 + decisions + MARGIN, height=height)
     scale = Scale(*(shown.limits or (0.0, 1.0)), left, left + _CHART)
     top = sheet.top + legend + _HEAD
     bottom = sheet.bottom - _TAIL
@@ -74,7 +75,7 @@ def draw_walk(shown: Walk, look: Look) -> Figure:
     for stop, y in places:
         is_there = stop.is_there
         sheet.mark(scale.at(stop.probability), y, "o", look.after, 9.0 if is_there else 7.0, is_open=not is_there)
-    return sheet.figure
+    return sheet.pen.figure
 
 
 def _rows(shown: Walk) -> list[_Row]:
@@ -95,7 +96,7 @@ def _decisions(stops: list[Stop]) -> list[str]:
     return [stop.decision for stop in stops if stop.decision]
 
 
-def _label(sheet: Sheet, row: _Row, y: float) -> None:
+def _label(sheet: Sheet[FigurePen], row: _Row, y: float) -> None:
     look = sheet.look
     start = y + (row.height - len(row.lines) * ruler.line_height()) / 2
     is_row = row.stop is not None and row.stop.number == 0
@@ -114,7 +115,7 @@ def _ticks(shown: Walk) -> list[Tick]:
     ]
 
 
-def _axis(sheet: Sheet, scale: Scale, ticks: list[Tick], top: float, bottom: float) -> None:
+def _axis(sheet: Sheet[FigurePen], scale: Scale, ticks: list[Tick], top: float, bottom: float) -> None:
     look = sheet.look
     for tick in ticks:
         x = scale.at(tick.value)
@@ -122,7 +123,7 @@ def _axis(sheet: Sheet, scale: Scale, ticks: list[Tick], top: float, bottom: flo
         sheet.text(x, bottom + 0.17, tick.text, SMALL, color=look.pale, across="center")
 
 
-def _threshold(sheet: Sheet, scale: Scale, shown: Walk, top: float, bottom: float) -> None:
+def _threshold(sheet: Sheet[FigurePen], scale: Scale, shown: Walk, top: float, bottom: float) -> None:
     threshold = shown.threshold or 0.0
     x = scale.at(threshold)
     sheet.line([x, x], [top - 0.04, bottom], sheet.look.pale, 1.2, dashes=(4, 3), over=2)
@@ -132,7 +133,7 @@ def _threshold(sheet: Sheet, scale: Scale, shown: Walk, top: float, bottom: floa
     sheet.text(middle, top - 0.14, words, SMALL, color=sheet.look.pale, across="center")
 
 
-def _legend(sheet: Sheet, shown: Walk) -> None:
+def _legend(sheet: Sheet[FigurePen], shown: Walk) -> None:
     look, x, y = sheet.look, MARGIN, sheet.top + 0.1
     keys = (("o", look.after, shown.target, None), ("s", look.row, shown.rival or "", (3.0, 2.0)))
     for form, color, name, dashes in keys:
@@ -143,7 +144,9 @@ def _legend(sheet: Sheet, shown: Walk) -> None:
         x += 0.42 + ruler.width(name, SMALL) + 0.35
 
 
-def _path(sheet: Sheet, places: list[tuple[float, float]], color: str, dashes: tuple[float, ...] | None = None) -> None:
+def _path(
+    sheet: Sheet[FigurePen], places: list[tuple[float, float]], color: str, dashes: tuple[float, ...] | None = None
+) -> None:
     """From stop to stop: down first, then to the new probability, so that a step is seen as long as its gain."""
     for (x, y), (next_x, next_y) in pairwise(places):
         sheet.line([x, x, next_x], [y, next_y, next_y], color, 1.6, dashes=dashes, over=4)
