@@ -39,7 +39,11 @@ def not_found(batch: Batch, formatter: HtmlFormatter) -> str:
         return ""
     missing = batch.take(places[:_MOST_ROWS])
     rows = [
-        [label, chance(one.decision, named_chance(one, formatter.wording, one.chance)), text(one.reason) + _note(one, formatter)]
+        [
+            label,
+            chance(one.decision, named_chance(one, formatter.wording, one.chance)),
+            text(one.reason) + _note(one, formatter),
+        ]
         for label, one in zip(
             _labels(missing, formatter), formatted(missing, formatter.formatter, ask=False), strict=True
         )
@@ -144,7 +148,8 @@ def _entry(
         # The sentence begins with what matters most; probabilities are those of the walk, in its order.
         walk = sorted(one.changes, key=lambda each: each.step)
         columns = [formatter.say(name) for name in ("feature", "before", "after")]
-        columns.append(formatter.say("score") if one.is_score else formatter.say("probability_of", label=one.quantity_of or one.other))
+        told = one.quantity_of or one.other
+        columns.append(formatter.say("score") if one.is_score else formatter.say("probability_of", label=told))
         columns.append(formatter.say("of_distance"))
         derived = [_derived(each, formatter) for each in one.derived]
         inner.append(table(columns, [*map(_change, walk), *derived], right=[3, 4]))
