@@ -16,8 +16,8 @@ from nicecf.tables.schema import Schema
 
 # How many rows are asked about first, to see what a row takes; of fewer than so many all at once.
 _FIRST, _FEW = 8, 100
-# How many seconds a call may take, so that one sees it go on.
-_STEP = 2.0
+# How many seconds a call may take, so that one sees it go on; if all rows take no longer than so many, none does.
+_STEP, _QUICK = 2.0, 30.0
 _IF_LONG = "fit asks the model about every training row; a sample of them is often enough."
 
 
@@ -41,7 +41,8 @@ def ask_about_all(panel: Panel, schema: Schema, values: Floats, progress: Choice
     taken: list[_Taken] = []
     parts: list[Floats] = []
     with reporting(progress, len(values), verb="fitting", unit="training rows", if_long=_IF_LONG) as report:
-        done, n_next = 0, most if len(values) < _FEW or is_off(progress) else _FIRST
+        is_quick = len(values) < _FEW or is_off(progress)
+        done, n_next = 0, most if is_quick else _FIRST
         # Terminates: every turn asks about at least one row more, but for the first ones, which are asked about twice.
         while done < len(values):
             rows = values[done : done + n_next]
@@ -51,9 +52,9 @@ def ask_about_all(panel: Panel, schema: Schema, values: Floats, progress: Choice
             taken.append(_Taken(perf_counter() - start, len(rows)))
             done += len(rows)
             is_first = len(taken) == 1 and n_next < most
-            n_next = min(most, _rows_in_a_step(taken))
-            if is_first and n_next == most:
-                taken, parts, done = [], [], 0
+            n_next = most if is_quick else min(most, _rows_in_a_step(taken))
+            if is_first and (n_next == most or taken[0].seconds / taken[0].rows * len(values) <= _QUICK):
+                taken, parts, done, n_next, is_quick = [], [], 0, most, True
             else:
                 report(done)
     return AllAsked(np.concatenate(parts), sum(one.seconds for one in taken), len(parts))
