@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -44,6 +45,7 @@ def loans():
     return NICE(model, search="greedy").fit(X[:500], y[:500]).explain(X[500:508])
 
 
+@cache
 def one_hot():
     """A category with a column for each of its values, and a number."""
     random = np.random.default_rng(0)
@@ -60,11 +62,13 @@ def one_hot():
     return nice.fit(X, y).explain(X[:20])
 
 
+@cache
 def dates():
     X, y = moments.loans()
     return NICE(moments.approve, classes=[0, 1]).fit(X, y).explain(X[y == 0].head(15))
 
 
+@cache
 def continuous():
     X = pd.DataFrame(np.random.default_rng(1).normal(0, 1_000, (200, 3)), columns=["net_flow", "x-1", "y2"])
     model = lambda X: 1 / (1 + np.exp(-np.column_stack([-X.sum(axis=1), X.sum(axis=1)]) / 500))
@@ -75,6 +79,7 @@ def continuous():
     )
 
 
+@cache
 def three_classes():
     X = pd.DataFrame({"points": np.arange(30), "region": ["north", "south", "east"] * 10})
     model = lambda X: np.eye(3)[np.minimum(X["points"].to_numpy() // 10, 2)] * 0.7 + 0.1
@@ -85,6 +90,7 @@ def three_classes():
     )
 
 
+@cache
 def cutoffs():
     X = pd.DataFrame({"points": np.arange(40), "age": np.arange(40) + 20})
     model = lambda X: np.column_stack([1 - X["points"] / 50, X["points"] / 50])
@@ -93,6 +99,7 @@ def cutoffs():
     )
 
 
+@cache
 def scores():
     X = pd.DataFrame({"income": np.arange(1_000, 4_000, 50), "late": [0, 1, 2] * 20})
     score = lambda X: 2.5 * np.asarray(X["income"], dtype=float) - 300 * np.asarray(X["late"], dtype=float)
