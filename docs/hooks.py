@@ -51,7 +51,10 @@ def changelog(folder: Path) -> str:
 
 
 def on_page_content(html: str, page: Any, config: MkDocsConfig, files: Files) -> str:
-    """Beside every picture that has a twin for dark ground (walk.png: walk-dark.png), its twin."""
+    """Beside every picture that has a twin for dark ground (walk.png: walk-dark.png), its twin.
+
+    A corner of a table without words is no head of anything.
+    """
 
     def both(found: re.Match[str]) -> str:
         start, source, suffix, end = found.groups()
@@ -60,6 +63,7 @@ def on_page_content(html: str, page: Any, config: MkDocsConfig, files: Files) ->
             return found[0]
         return f"{start}{source}{suffix}#only-light{end}{start}{source}-dark{suffix}#only-dark{end}"
 
+    html = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", html)
     return re.sub(r'(<img [^>]*src=")([^":]+)(\.png|\.svg)("[^>]*>)', both, html)
 
 

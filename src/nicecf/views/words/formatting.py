@@ -165,7 +165,7 @@ def obstacle(kind: str, relaxation: Relaxation | None, formatter: Formatter) -> 
     rule = formatter.statement(Statement(own, blocks.fields) if own in formatter.wording.phrases else blocks)
     if blocks.kind in _NOT_THE_READERS:
         return say("letter.blocked_for_now", rule=rule)
-    return say("letter.blocked", rule=rule, action=formatter.statement(relaxation.instead))
+    return say("letter.blocked", rule=rule)
 
 
 # Rules about models and training data: to relax one is nothing that a letter can speak of.
