@@ -522,7 +522,7 @@ def test_a_row_that_contradicts_itself_is_shown_as_the_model_decided_on_it():
     assert regions_of(cfs[0]).marks[0].words.endswith(": denied (98 %)")
     wording = Wording(names={"burden": "the share that goes into debts"})
     assert "the share that goes into debts is 0.44, but 0.16 follows" in cfs[0].text(wording=wording)
-    assert "The information that we hold contradicts itself. Please have it corrected first." in cfs[0].text("letter")
+    assert "Some of the information that we hold does not go together. Please ask us to check it first." in cfs[0].text("letter")
 
 
 @pytest.mark.parametrize("style", TEXTS)

@@ -279,7 +279,7 @@ def letters_with_reason(cfs, language):
 def test_a_rule_that_stands_in_the_way_is_named_and_what_would_do():
     letter = refused_by("immutable")[0].text("letter")
     assert (
-        "a limit that we set for such changes: yearly income may not change. There would be a way if we were to"
+        "a limit that we set for the changes that we look for: yearly income may not change. Without this limit, there"
         in letter
     )
     assert "at most 15,000" in refused_by("ranges")[0].text("letter")

@@ -76,7 +76,7 @@ def blocked():
 def test_a_letter_names_rules_and_features_in_words():
     letter = blocked()[0].text("letter", wording=Wording(names={"home": "your home"}))
     assert "a limit that we set for such changes: your home may not change." in letter
-    assert "There would be a way if we were to allow your home to change from rent to own." in letter
+    assert "Without this limit, there would have been a way." in letter
 
 
 def test_a_reason_names_the_features_that_people_named_and_quotes_the_others():
@@ -90,7 +90,7 @@ def test_in_a_letter_names_of_columns_are_made_words():
     nice = NICE(model, classes=[0, 1]).fit(X, [0, 1, 0, 0])
     cfs = nice.explain(X.iloc[[0]], constraints=Constraints(immutable=["late_payments"]))
     letter = cfs[0].text("letter")
-    assert "for such changes: late payments may not change. There would be a way if we were to allow late" in letter
+    assert "for the changes that we look for: late payments may not change. Without this limit" in letter
     assert "'late_payments' may not change" in cfs[0].text()
 
 
