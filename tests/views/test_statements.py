@@ -75,7 +75,7 @@ def blocked():
 
 def test_a_letter_names_rules_and_features_in_words():
     letter = blocked()[0].text("letter", wording=Wording(names={"home": "your home"}))
-    assert "a limit that we set for such changes: your home may not change." in letter
+    assert "a limit that we set for the changes that we look for: your home may not change." in letter
     assert "Without this limit, there would have been a way." in letter
 
 

@@ -393,7 +393,7 @@ def test_not_found_in_every_style(style):
     assert not one.found
     text = one.text(style)
     if style == "letter":
-        assert "a limit that we set for such changes: only one point may be different." in text
+        assert "a limit that we set for the changes that we look for: only one point may be different." in text
         assert "Without this limit, there would have been a way." in text
     else:
         assert one.relaxation.rule in text
