@@ -127,13 +127,13 @@ class NICE(Explainer):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     >>> nice = NICE(model, optimize="sparsity").fit(X, y)
-    >>> nice.explain(X.iloc[[0]], target_class=1)[0].text()
-    'If petal width (cm) were 1.0 instead of 0.2, the model would say 1 (91 %) instead of 0 (100 %).'
+    >>> nice.explain(X.iloc[[0]])[0].text()
+    'If worst texture were 19.93 instead of 17.33, the model would say 0 (99 %) instead of 1 (53 %).'
     """
 
     def __init__(

@@ -603,9 +603,9 @@ def test_classes_and_scores_do_not_mix(limits, new):
             lambda X: np.full(len(X), np.nan),
             r"the model returned nan for row 0 of \d+: a score must be a finite number",
         ),
-        (lambda X: np.zeros((len(X), 2)), r"the model returned shape \(120, 2\), expected \(120,\): one score per row"),
+        (lambda X: np.zeros((len(X), 2)), r"the model returned shape \(8, 2\), expected \(8,\): one score per row"),
         (lambda X: ["high"] * len(X), r"the model returned list, which is not numbers"),
-        (lambda X: 1 / 0, r"the model raised ZeroDivisionError when asked for 120 rows"),
+        (lambda X: 1 / 0, r"the model raised ZeroDivisionError when asked for 8 rows"),
     ],
 )
 def test_what_is_no_score_is_refused(answer, message):

@@ -134,7 +134,7 @@ def test_a_decision_function_gets_probabilities_and_returns_labels():
     assert cfs.to_frame()["income"].item() == 71
     assert set(seen) == {2}
     assert str(cfs[0]).startswith(
-        "If income were 71 instead of 10, the model would say good (71 %) instead of bad (90 %)."
+        "If income were 71 instead of 10, the model would say good instead of bad: the probability of good would be 71 % instead of 10 % (a rule on the probabilities decides)."
     )
 
 
@@ -267,7 +267,7 @@ def test_where_the_models_cannot_agree_the_reason_says_which_one_blocks():
     assert cfs[0].relaxation.constraints is None
     assert cfs[0].relaxation.n_changes == 1
     strict = NICE(ByIncome(), min_probability=0.999).fit(X, y).explain(X.iloc[[10]])
-    assert "Blocked by: the probability must be at least >99 %." in strict.reasons[0]
+    assert "Blocked by: the probability must be at least 99.9 %." in strict.reasons[0]
     assert strict[0].relaxation.action == "accept a probability of 0.51"
 
 

@@ -284,7 +284,8 @@ def test_a_model_that_fails_on_a_row_that_nobody_wanted_does_not_fail_the_call(m
 
 def test_the_cost_of_a_model_is_measured(monkeypatch):
     clock = iter([0.0, 3.0, 10.0, 12.0])
-    monkeypatch.setattr("nicecf.explain.training.perf_counter", lambda: next(clock))
+    for module in ("asking_all", "training"):
+        monkeypatch.setattr(f"nicecf.explain.{module}.perf_counter", lambda: next(clock))
     nice = NICE(lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]])).fit(np.eye(10), [1] + [0] * 9)
     cost = nice._fitted.models.cost
     assert (cost.call, cost.row) == (2.0, 0.1)

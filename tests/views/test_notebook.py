@@ -17,6 +17,7 @@ from nicecf.views import exported_table as outcomes
 from nicecf.views import listing
 from nicecf.views.report import rows as report_rows
 from nicecf.views.report.look import SCRIPT
+from nicecf.views.words.line import Lines
 
 X, Y = applicants(200)
 VOID = {"meta", "br", "rect", "input", "wbr", "path", "circle"}
@@ -260,8 +261,9 @@ def test_of_many_the_first_are_shown_the_next_folded_and_the_rest_told_of(cfs):
     assert len(list(root.all("tr"))) == 202
     assert "... and 50 more that are not shown" in root.text()
     for line, one in zip(cells(first)[1:], cfs, strict=False):
-        assert line[1] == f"{one.predicted} ({percent(one.probability_before)})"
-        assert line[2] == f"{one.predicted_after} ({percent(one.probability)})"
+        (told,) = Lines(one.batch).all()
+        for cell, label, number in ((line[1], one.predicted, told.before), (line[2], one.predicted_after, told.after)):
+            assert cell == f"{label} (P({told.label}) {number} %)"
         for change in one.changes:
             assert f"{change.feature}: " in line[3]
     assert "0 rows" in cfs[:0]._repr_html_()
@@ -271,7 +273,9 @@ def test_lines_are_the_explanations(cfs):
     for line, one in zip(listing.entries(cfs.batch), cfs, strict=True):
         told = (line.found, line.reason, line.note, line.predicted, line.predicted_after)
         assert told == (one.found, one.reason, one.note, one.predicted, one.predicted_after)
-        assert (line.chance_before, line.chance) == (percent(one.probability_before), percent(one.probability))
+        (quantity,) = Lines(one.batch).all()
+        of = f"P({quantity.label})"
+        assert (line.chance_before, line.chance) == (f"{of} {quantity.before} %", f"{of} {quantity.after} %")
         assert [(c.feature, c.before, c.after, c.probability) for c in line.changes] == [
             (c.feature, c.before, c.after, c.probability) for c in one.changes
         ]

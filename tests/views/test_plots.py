@@ -140,7 +140,7 @@ class TestNumbersOfTheWalk:
             Stop(2, (Step("age", "20", "40"),), 0, 0.8, "80 %", pytest.approx(0.2), "1", True),
         )
         assert (walk.threshold, walk.turn, walk.rival, walk.folded) == (0.5, "1 from 50 % on", None, 0)
-        assert walk.caption.subtitle == "Probability of 1 after each step: 0 (90 %) becomes 1 (80 %)"
+        assert walk.caption.subtitle == "Probability of 1 after each step: 10 % becomes 80 %"
 
     def test_changes_made_at_once_are_one_stop(self):
         walk = walk_of(explained(optimize="none")[0])

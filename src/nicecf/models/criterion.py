@@ -13,6 +13,8 @@ from nicecf.support.types import Floats, Ints
 # One cut-off, of one class; or several, of which more than one can be reached.
 Kind: TypeAlias = Literal["highest", "cutoff", "cutoffs", "predict", "function"]
 
+# A probability that rises by less does not tell why its class wins.
+_TELLING = 0.005
 # Decimals of a percentage are added as long as it would be read as lying on the other side of a line.
 _MOST_DECIMALS = 8
 
@@ -59,7 +61,11 @@ class Criterion:
         line, cutoffs = np.arange(len(decided)), np.array(self.cutoffs)
         limits = np.full(len(decided), np.nan)
         if self.kind not in ("cutoff", "cutoffs"):
-            return then, limits
+            rise = after[line, then] - before[line, then]
+            fall = before[line, decided] - after[line, decided]
+            # A class may win because another loses: then the loss tells, unless something was asked of the winner.
+            loses = (rise < _TELLING) & (fall > rise) & (decided != then) & (self.least is None)
+            return np.where(loses, decided, then), limits
         rises = (after[line, then] >= cutoffs[then]) & ~(before[line, then] >= cutoffs[then])
         falls = (before[line, decided] >= cutoffs[decided]) & ~(after[line, decided] >= cutoffs[decided])
         with_cutoff = np.flatnonzero(~np.isnan(cutoffs))

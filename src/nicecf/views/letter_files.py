@@ -62,7 +62,7 @@ def letter_page(letter: str, *, language: str = "en") -> str:
     title, _, rest = letter.partition("\n")
     paragraphs = [part for part in rest.split("\n\n") if part.strip()]
     body = "\n".join([f"<h1>{text(title)}</h1>", *(_paragraph(part) for part in paragraphs)])
-    return page(title, f"<main>\n{body}\n</main>", style=_LOOK, language=language)
+    return page(title, body, style=_LOOK, language=language)
 
 
 def _paragraph(part: str) -> str:
