@@ -691,7 +691,7 @@ class TestExplain:
             code, _, err = run(*EXPLAIN)
             assert (code, run(*EXPLAIN, "--time-budget", "1000")[2]) == (0, "")
         assert re.fullmatch(
-            r"nicecf: warning: explaining the other \d+ rows will take about \d+ minutes\. search='greedy' is faster "
+            r"nicecf: warning: explaining \d+ rows \(.+\) will take about \d+ minutes or more\. search='greedy' is faster "
             r"and gives the paper's answers; time_budget= limits the time\.\n",
             err,
         )

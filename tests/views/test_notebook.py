@@ -208,7 +208,8 @@ def test_one_explanation_shows_its_changes_and_folds_the_rest(cfs):
     for one in cfs:
         root = read(one._repr_html_())
         changes, others = root.all("table")
-        assert cells(changes)[0] == ["feature", "before", "after", f"P({one.predicted_after})"]
+        (told,) = Lines(one.batch).all()
+        assert cells(changes)[0] == ["feature", "before", "after", f"P({told.label})"]
         assert [row[:1] for row in cells(changes)[1:]] == [[change.feature] for change in one.changes]
         marks = [mark.text() for mark in changes.all("mark")]
         assert marks == [row[2] for row in cells(changes)[1:]]
