@@ -10,6 +10,7 @@ import pytest
 
 from nicecf import NICE
 from nicecf.service.app import app_of
+from nicecf.service.examples import examples_of
 from nicecf.service.explainers import Service, Source
 
 
@@ -42,6 +43,21 @@ def fitted(model=probabilities, **options):
 @pytest.fixture(scope="session")
 def nice():
     return fitted()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def examples_made_once():
+    """Not again for every service of the same explainer: they are most of the work of a start."""
+    made = {}
+
+    def remembered(nice, reader):
+        if id(nice) not in made:
+            made[id(nice)] = (nice, examples_of(nice, reader))
+        return made[id(nice)][1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nicecf.service.explainers.examples_of", remembered)
+        yield
 
 
 @asynccontextmanager

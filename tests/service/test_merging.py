@@ -263,7 +263,7 @@ def slow():
 @pytest.mark.parametrize("options", [{}, {"search": "greedy"}], ids=str)
 def test_merged_answers_equal_those_of_the_library_row_by_row(options):
     nice = fitted(**options)
-    X = table(16, seed=20)
+    X = table(10, seed=20)
     service = served(nice)
 
     async def talk(client):
