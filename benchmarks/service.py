@@ -16,17 +16,22 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 CLIENTS = (1, 8, 64)
+SEARCHES = ("greedy", "thorough")
 
 
 def explainers(folder: Path) -> list[dict[str, Any]]:
     """Fit and save both explainers on adult (or on the loan book, without NICECF_DATA); rows to explain, as JSON."""
     import skops.io
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
     from nicecf import NICE
     from nicecf.benchmark.datasets import adult, loan_book
@@ -37,9 +42,10 @@ def explainers(folder: Path) -> list[dict[str, Any]]:
     X, y = adult(data) if data else loan_book(12_000)
     n_train = len(X) * 4 // 5
     model = forest().fit(X[:n_train], y[:n_train])
-    skops.io.dump(model, folder / "model.skops")
-    for name, search in (("greedy", "greedy"), ("thorough", None)):
-        nice = NICE(model, search=search).fit(X[:n_train], y[:n_train])
+    linear = make_pipeline(forest()[0], StandardScaler(), LogisticRegression()).fit(X[:n_train], y[:n_train])
+    for name, one, search in (("greedy", model, "greedy"), ("thorough", model, None), ("linear", linear, "greedy")):
+        skops.io.dump(one, folder / f"{name}.skops")
+        nice = NICE(one, search=search).fit(X[:n_train], y[:n_train])
         nice.save(folder / f"{name}.nice")
     print(f"{'adult' if data else 'the loan book'}: {n_train:,} training rows, a forest of 100 trees")
     rows = X[n_train : n_train + 1_000]
@@ -49,8 +55,9 @@ def explainers(folder: Path) -> list[dict[str, Any]]:
 class Server:
     """``nicecf serve`` in a process of its own."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        given = [f"{folder}/greedy.nice", f"{folder}/thorough.nice", "--model", f"{folder}/model.skops"]
+    def __init__(self, folder: Path, names: Sequence[str], *options: str) -> None:
+        given = [f"{folder}/{name}.nice" for name in names]
+        given += [word for name in names for word in ("--model", f"{name}={folder}/{name}.skops")]
         trust = ["--trust", "sklearn.tree._tree.Tree"]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "nicecf.cli", "serve", *given, *trust, "--port", "0", *options],
@@ -121,12 +128,12 @@ def load(
 def table(folder: Path, bodies: list[bytes | None], *, requests: int, seconds: float) -> None:
     """Every number of clients, merged and not, both searches, and nothing at all, one after the other."""
     print("| | clients | requests per second | p50, ms | p99, ms | merged / not |\n|---|---:|---:|---:|---:|---:|")
-    with Server(folder) as merged, Server(folder, "--window", "0") as alone:
+    with Server(folder, SEARCHES) as merged, Server(folder, SEARCHES, "--window", "0") as alone:
         for clients in CLIENTS:
             bounds = {"requests": max(requests, 4 * clients), "seconds": seconds}
             per_second, p50, p99 = load(merged.port, "/v1/models", [None], clients, **bounds)
             print(f"| nothing explained | {clients} | {per_second:,.0f} | {p50:.1f} | {p99:.1f} | |", flush=True)
-            for name in ("greedy", "thorough"):
+            for name in SEARCHES:
                 path, rates = f"/v1/models/{name}:explain", {}
                 for how, server in (("not merged", alone), ("merged", merged)):
                     load(server.port, path, bodies, clients, requests=2 * clients, seconds=seconds)  # warm
@@ -139,21 +146,21 @@ def table(folder: Path, bodies: list[bytes | None], *, requests: int, seconds: f
 
 
 def memory(folder: Path, bodies: list[bytes | None], n_requests: int, seconds: float) -> None:
-    """The memory of one server over many requests: ten parts, each explained greedily by 64 clients."""
+    """The memory of one server over many requests for the greedy search and a linear model, which is quick."""
     print("\n| requests | MB |\n|---:|---:|")
-    with Server(folder) as server:
+    with Server(folder, ["linear"]) as server:
         done, end = 0, time.perf_counter() + seconds
         print(f"| 0 | {server.megabytes:.0f} |", flush=True)
         while done < n_requests and time.perf_counter() < end:
             part = max(64, n_requests // 10)
-            load(server.port, "/v1/models/greedy:explain", bodies, 64, requests=part, seconds=end - time.perf_counter())
+            load(server.port, "/v1/models/linear:explain", bodies, 64, requests=part, seconds=end - time.perf_counter())
             done += part
             print(f"| {done:,} | {server.megabytes:.0f} |", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--requests", type=int, default=600, help="of each measurement, at most")
+    parser.add_argument("--requests", type=int, default=600, help="of each measurement, at most; 0: no load at all")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement, at most")
     parser.add_argument("--memory", type=int, default=0, help="also the memory over so many requests")
     parser.add_argument("--memory-seconds", type=float, default=600.0, help="at most")
@@ -161,7 +168,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         bodies: list[bytes | None] = [json.dumps({"instances": [row]}).encode() for row in explainers(folder)]
-        table(folder, bodies, requests=options.requests, seconds=options.seconds)
+        if options.requests:
+            table(folder, bodies, requests=options.requests, seconds=options.seconds)
         if options.memory:
             memory(folder, bodies, options.memory, options.memory_seconds)
 

@@ -11,7 +11,7 @@ import msgspec
 from nicecf.service.answers import Version
 from nicecf.service.examples import example_target
 from nicecf.service.limits import Limits
-from nicecf.service.messages import Parameters
+from nicecf.service.messages import Parameters, Range
 from nicecf.service.rows import ColumnReader, RowReader
 from nicecf.tables.files.json_lines import json_cell
 
@@ -38,10 +38,7 @@ def _feature(one: ColumnReader) -> dict[str, Any]:
 
 def document(versions: Mapping[str, Version], limits: Limits, *, has_keys: bool) -> dict[str, Any]:
     """The document, for the explainers as they are now."""
-    _, schemas = msgspec.json.schema_components([Parameters], ref_template=_SCHEMAS)
-    properties = schemas["Parameters"]["properties"]
-    properties["n"]["maximum"] = limits.n
-    properties["budget"]["description"] = f"in seconds; more than {limits.seconds:g} count as that"
+    _, schemas = msgspec.json.schema_components([Range], ref_template=_SCHEMAS)
     schemas |= {"Error": _ERROR, "Explanation": _EXPLANATION}
     paths: dict[str, Any] = {
         "/healthz": _get("Whether the process runs", {"type": "object"}),
@@ -56,6 +53,7 @@ def document(versions: Mapping[str, Version], limits: Limits, *, has_keys: bool)
         )
         paths[f"/v1/models/{name}:explain"] = {"post": _explain(name, one, limits)}
         schemas[f"Row-{name}"] = _row(one.reader)
+        schemas |= _parameters(name, one, limits)
     made: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {"title": "nicecf", "version": version("nicecf"), "summary": "Counterfactual explanations"},
@@ -81,7 +79,7 @@ def _explain(name: str, one: Version, limits: Limits) -> dict[str, Any]:
                 "maxItems": limits.rows,
                 "items": {"$ref": _SCHEMAS.format(name=f"Row-{name}")},
             },
-            "parameters": {"$ref": _SCHEMAS.format(name="Parameters")},
+            "parameters": {"$ref": _SCHEMAS.format(name=f"Parameters-{name}")},
         },
     }
     example = {"instances": one.examples[:1], **({"parameters": needed} if needed else {})}
@@ -101,6 +99,28 @@ def _explain(name: str, one: Version, limits: Limits) -> dict[str, Any]:
     }
 
 
+def _parameters(name: str, one: Version, limits: Limits) -> dict[str, Any]:
+    """The parameters of a request, with the features and the classes that this explainer has."""
+    _, schemas = msgspec.json.schema_components([Parameters], ref_template=_SCHEMAS)
+    parameters, rules = schemas["Parameters"], schemas["Rules"]
+    feature = {"enum": [column.key for column in one.reader.columns]}
+    properties = parameters["properties"]
+    properties["n"]["maximum"] = limits.n
+    properties["budget"]["description"] = f"in seconds; more than {limits.seconds:g} count as that"
+    properties["rules"] = {"anyOf": [{"type": "null"}, {"$ref": _SCHEMAS.format(name=f"Rules-{name}")}]}
+    labels = {"enum": [json_cell(label) for label in one.nice.classes_]}
+    if labels["enum"]:
+        properties["target"] = {"anyOf": [labels, {"type": "array", "items": labels, "minItems": 1}, {"type": "null"}]}
+    for key, schema in [*rules["properties"].items(), ("feature_weights", properties["feature_weights"])]:
+        for part in (schema, *schema.get("anyOf", [])):
+            if part.get("type") == "object":
+                part["propertyNames"] = feature
+            if key not in ("relations", "groups") and part.get("items") == {"type": "string"}:
+                part["items"] = feature
+    rules["properties"]["groups"]["items"]["items"] = feature
+    return {f"Parameters-{name}": parameters, f"Rules-{name}": rules}
+
+
 def _row(reader: RowReader) -> dict[str, Any]:
     columns = {one.key: _cell(one) for one in reader.columns}
     as_object = {"type": "object", "required": list(columns), "properties": columns, "additionalProperties": False}
@@ -115,7 +135,8 @@ def _row(reader: RowReader) -> dict[str, Any]:
 
 def _cell(one: ColumnReader) -> dict[str, Any]:
     if one.column.temporal is not None:
-        return {"type": ["string", "null"], "description": f"{one.column.temporal.words} as ISO writes them"}
+        described = {"type": ["string", "null"], "description": f"{one.column.temporal.words} as ISO writes them"}
+        return described if one.column.temporal.kind == "duration" else {**described, "format": "date"}
     if one.is_closed and one.column.common is None and not one.column.is_free_text:
         return {"enum": [*(json_cell(level) for level in one.column.told_levels), None]}
     kinds = {"number": ["number"], "text": ["string"], "boolean": ["boolean"]}
