@@ -22,6 +22,8 @@ PAGES = [page for page in ALL_PAGES if not {"results", "adr"} & set(page.relativ
 NOT_RUN = {
     "make ": "builds environments, runs these tests, or takes hours",
     "pip install ": "changes the environment",
+    "pip wheel ": "builds the package",
+    "podman ": "needs podman, and images from elsewhere",
     "python -m venv ": "changes the environment",
     "nicecf serve ": "serves until it is stopped; tests/service runs it",
     "curl ": "asks a service that is not there; tests/service asks one",

@@ -231,6 +231,7 @@ def _served(service: Service, options: argparse.Namespace) -> int:
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=int(options.time_limit + options.patience) + 1,
+        http="h11",  # unlike httptools, it has a limit for the size of headers
         h11_max_incomplete_event_size=64_000,
     )
     server = Server(config)
