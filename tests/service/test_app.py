@@ -8,7 +8,7 @@ import httpx
 import pandas as pd
 import pytest
 
-from nicecf import replay
+from nicecf import NICE, replay
 from nicecf.service.app import app_of
 from nicecf.service.keys import Keys, digest
 from nicecf.service.limits import Limits
@@ -285,6 +285,22 @@ class TestLimits:
         assert one["found"]
         assert one["counterfactuals"][0]["decision"] != one["decision"]
         assert one["counterfactuals"][0]["changes"]
+
+    @pytest.mark.parametrize(("budget", "limit", "most"), [(0.5, 10, 0.5), (60, 2, 2), (None, 3, 3)])
+    def test_the_search_ends_with_the_limit_of_the_request_or_of_the_service(
+        self, nice, monkeypatch, budget, limit, most
+    ):
+        budgets, explain = [], NICE.explain
+
+        def remembered(self, X, **options):
+            budgets.append(options["time_budget"])
+            return explain(self, X, **options)
+
+        monkeypatch.setattr(NICE, "explain", remembered)
+        service = served(nice, limits=Limits(seconds=limit))
+        assert post(service, {"instances": [ROW], "parameters": {"budget": budget}}).status_code == 200
+        assert len(budgets) == 1
+        assert 0 < budgets[0] <= most
 
 
 class TestSecurity:

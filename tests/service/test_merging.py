@@ -122,6 +122,19 @@ def test_after_a_call_for_several_the_next_waits_for_as_many():
     assert gate.calls == [["a", "b", "c"]]
 
 
+def test_whoever_has_other_options_is_not_forgotten_after_a_window():
+    gate = Gate(is_open=True)
+
+    async def talk(merger):
+        merger._n_before = 3
+        one, other = waiting(["a"], gate, "x"), waiting(["b"], gate, "y")
+        merger.put(one)
+        merger.put(other)
+        return [await one.answer, await other.answer]
+
+    assert merging(talk, window=0.02) == [["answer to a"], ["answer to b"]]
+
+
 def test_a_single_client_never_waits_for_others():
     gate = Gate(is_open=True)
 

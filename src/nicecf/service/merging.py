@@ -79,16 +79,14 @@ class Merger:
 
     async def _run(self) -> None:
         while True:
-            await self._arrived.wait()
-            if self._limits.window and len(self._queue) < self._n_before:
-                await self._others()
-            batch = self._taken()
-            if batch:
+            while not self._queue:
+                self._arrived.clear()
+                await self._arrived.wait()
+            await self._others()
+            if batch := self._taken():
                 start = monotonic()
                 await self._serve(batch)
                 self._n_before, self._seconds_before = len(batch), monotonic() - start
-            if not self._queue:
-                self._arrived.clear()
 
     async def _others(self) -> None:
         """Wait until as many are there as the call before served, or the window is over."""
