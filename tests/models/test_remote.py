@@ -7,8 +7,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
 
 from nicecf import NICE, ModelError, OptionError
+from nicecf.cli import main
 from nicecf.models.remote import RemoteModel
 
 
@@ -79,6 +84,20 @@ def test_an_explainer_of_the_model_takes_the_server_in_its_place(server, path, t
     assert remote.explain(X).to_frame().equals(nice.explain(X).to_frame())
 
 
+def test_an_explainer_of_a_pipeline_takes_the_server_in_its_place(server, tmp_path):
+    """The pipeline names its classes and features; the server does not."""
+    y = np.where(approved(X) > 0.5, "yes", "no")
+    encode = make_column_transformer((OneHotEncoder(), ["c"]), remainder="passthrough")
+    pipeline = make_pipeline(encode, DecisionTreeClassifier(max_depth=3, random_state=0)).fit(X, y)
+    nice = NICE(pipeline).fit(X, y)
+    nice.save(tmp_path / "credit.nice")
+    server.how = lambda request, path: {
+        "predictions": pipeline.predict_proba(pd.DataFrame(request["instances"])).tolist()
+    }
+    remote = NICE.load(tmp_path / "credit.nice", model=RemoteModel(server.url + PATHS[0]))
+    assert remote.explain(X).to_frame().equals(nice.explain(X).to_frame())
+
+
 def test_missing_cells_are_null_and_many_rows_are_several_requests(server, monkeypatch):
     monkeypatch.setattr("nicecf.models.remote._ROWS_PER_REQUEST", 15)
     rows = X.assign(c=[None, *X["c"][1:]])
@@ -105,6 +124,14 @@ def test_labels_instead_of_probabilities_are_refused_at_the_start(server, predic
     server.how = lambda request, path: {"predictions": predictions[: len(request["instances"])]}
     with pytest.raises(ModelError, match="returns labels instead of probabilities"):
         NICE.load(tmp_path / "credit.nice", model=RemoteModel(server.url + PATHS[0]))
+
+
+def test_the_command_refuses_labels_before_it_serves(server, tmp_path, capsys):
+    nice = NICE(local, classes=["no", "yes"], search="greedy").fit(X, np.where(approved(X) > 0.5, "yes", "no"))
+    nice.save(tmp_path / "credit.nice")
+    server.how = lambda request, path: {"predictions": [1] * len(request["instances"])}
+    assert main(["serve", str(tmp_path / "credit.nice"), "--model-url", server.url + PATHS[0]]) == 1
+    assert "returns labels instead of probabilities" in capsys.readouterr().err
 
 
 def test_a_score_of_exactly_one_is_a_probability_later_on(server):
