@@ -24,19 +24,7 @@ _FOLDER = Path(__file__).parent
 # The language whose phrases say which there are, and which fields each of them has.
 REFERENCE = "en"
 # Sections that grow with nicecf: a phrase of theirs that an older file of a user does not have is in English then.
-_LATER = (
-    "statement",
-    "reason",
-    "note",
-    "search",
-    "rule",
-    "relaxation",
-    "together",
-    "derived",
-    "score",
-    "date",
-    "duration",
-)
+_LATER = ("statement", "reason", "note", "search", "rule", "relaxation", "together", "derived", "score", "date", "duration")
 _MOST_LISTED = 8
 
 
