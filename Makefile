@@ -11,7 +11,7 @@ STATE ?=
 # One worker for each core: threads of the libraries would only be in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-geco bench-neighbors bench-optimum bench-suggestions test-oldest clean help
+.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-geco bench-neighbors bench-optimum bench-service bench-suggestions test-oldest clean help
 
 help:            ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
@@ -72,6 +72,10 @@ bench-geco: .venv/paper.done       ## the thorough search beside GeCo, on the pa
 bench-optimum: .venv/demo.done .venv-treecf/bench.done ## beside the proven optimum on boosted trees, and treecf (ten minutes)
 	$(BIN)/pip install --quiet xgboost-cpu lightgbm
 	$(BIN)/python benchmarks/optimum.py --treecf .venv-treecf/bin/python
+
+bench-service: .venv/demo.done     ## the service under load: clients on this machine, merged and not (ten minutes)
+	$(BIN)/pip install --quiet --editable '.[serve]'
+	$(BIN)/python -W ignore benchmarks/service.py
 
 bench-suggestions: .venv/paper.done ## suggested rules on real tables, with a verdict on each line (needs NICECF_DATA)
 	$(BIN)/python benchmarks/suggestions.py

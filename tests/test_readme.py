@@ -22,7 +22,11 @@ PAGES = [page for page in ALL_PAGES if not {"results", "adr"} & set(page.relativ
 NOT_RUN = {
     "make ": "builds environments, runs these tests, or takes hours",
     "pip install ": "changes the environment",
+    "pip wheel ": "builds the package",
+    "podman ": "needs podman, and images from elsewhere",
     "python -m venv ": "changes the environment",
+    "nicecf serve ": "serves until it is stopped; tests/service runs it",
+    "curl ": "asks a service that is not there; tests/service asks one",
     "nicecf benchmark run --out results --datasets monk3 ": "downloads; test_experiment runs it on tables of its own",
     "nicecf benchmark report results": "needs what the line before gives; test_report writes reports",
     "nicecf benchmark growth --out results": "takes minutes; test_growth runs a smaller one",
@@ -137,7 +141,7 @@ def test_no_block_escapes_the_tests(page):
     assert {block.language for block in blocks_of(page)} <= LANGUAGES | set(ELSEWHERE.get(name_of(page), ()))
 
 
-@pytest.mark.parametrize("command", ["demo", "rules", "fit", "explain", "show", "replay", "benchmark"])
+@pytest.mark.parametrize("command", ["demo", "rules", "fit", "explain", "show", "replay", "serve", "benchmark"])
 def test_the_page_of_the_command_line_has_exactly_the_options_that_there_are(command, capsys):
     asked = [[command, action] for action in ("run", "report", "growth")] if command == "benchmark" else [[command]]
     for words in asked:

@@ -13,6 +13,7 @@ from nicecf.exceptions import OptionError
 from nicecf.explain import saving
 from nicecf.explain.ask import Call
 from nicecf.explain.explainer import Explainer
+from nicecf.explain.feature_weights import weighed
 from nicecf.explain.fitted import Fitted, Models, Plausibility, refusal
 from nicecf.explain.pipeline import explain
 from nicecf.explain.score_targets import LastOne, target_of, towards
@@ -213,6 +214,7 @@ class NICE(Explainer):
         target_score: tuple[float | None, float | None] | None = None,
         constraints: Constraints | Sequence[Constraints | None] | None = None,
         n_counterfactuals: int = 1,
+        feature_weights: Any = None,
         time_budget: float | None = None,
         progress: Choice = None,
     ) -> Counterfactuals:
@@ -229,12 +231,12 @@ class NICE(Explainer):
         :meth:`Counterfactuals.nearest` has the one that comes nearest.
 
         ``constraints``: rules for this call, in addition to those of the explainer; or a list with one (or None) per
-        row. A donor is seen through them: where a row must not take its value, the row's own stays. Training rows are
-        tried nearest first, and in the end all of them; if none helps, ``reasons`` names the blocking rules, and
-        ``relaxations`` the cheapest relaxation that would help.
+        row. A donor is seen through them: where a row must not take its value, the row's own stays. All training rows
+        are tried, nearest first; if none helps, ``reasons`` names the blocking rules, ``relaxations`` the cheapest way.
 
         ``n_counterfactuals``: at most this many per row, each changing different features; thorough search only. The
         first is the one that the row gets without this option. If there are fewer, ``notes`` says so.
+        ``feature_weights``: the cost of changing a feature, in place of the explainer's: the answers of a fit with it.
 
         ``time_budget``: in seconds. The rows are always scored, and then each has its donor as an answer, which is
         improved while time lasts; ``notes`` says what was left out. A model call that has started is waited for; none
@@ -249,10 +251,9 @@ class NICE(Explainer):
         explainer.
         """
         started = now()
-        self._check_fitted()
         self._check_call(n_counterfactuals, time_budget, progress)
         target_class = meant(target_class, X, self._fitted.panel.classes)
-        fitted, wanted, asked = self._aimed(target_class, target_score)
+        fitted, wanted, asked = self._aimed(target_class, target_score, feature_weights)
         call = Call(
             X,
             wanted,
@@ -266,20 +267,35 @@ class NICE(Explainer):
         )
         return Counterfactuals(explain(call, fitted))
 
-    def _aimed(self, target_class: Any, target_score: Any) -> tuple[Fitted, Any, dict[str, Any]]:
+    def _weighed(self, feature_weights: Any) -> tuple[Fitted, tuple[float, ...] | None]:
+        """What was learned, with the weights of a call; and these, one for each column, None if there are none."""
+        weights = weights_of(feature_weights, self._fitted.schema.full)
+        if weights is None:
+            return self._fitted, None
+        key = tuple(weights.tolist())
+        fitted = self._last_weights.get(key) or self._last_weights.keep(
+            key, weighed(weights, self._fitted, self._searched_by[0])
+        )
+        return fitted, key
+
+    def _aimed(self, target_class: Any, target_score: Any, feature_weights: Any) -> tuple[Fitted, Any, dict[str, Any]]:
         """What was learned, for the target of a call; the classes wanted then, and what a record says of it besides."""
-        target = target_of(target_class, target_score, self._fitted.panel)
+        learned, weights = self._weighed(feature_weights)
+        asked: dict[str, Any] = {} if weights is None else {"feature_weights": list(weights)}
+        target = target_of(target_class, target_score, learned.panel)
         if target is None:
-            return self._fitted, target_class, {}
+            return learned, target_class, asked
         # The last one is kept, since the donors are sorted for it.
         options, justified = self._searched_by
-        fitted = self._last_target.get(target) or self._last_target.keep(
-            target, towards(target, self._fitted, options, justified=justified)
+        key = (target, weights)
+        fitted = self._last_target.get(key) or self._last_target.keep(
+            key, towards(target, learned, options, justified=justified)
         )
-        return fitted, [fitted.panel.classes[1]], {"target_score": list(target.given)}
+        return fitted, [fitted.panel.classes[1]], asked | {"target_score": list(target.given)}
 
     def _keep(self, fitted: Fitted) -> Self:
         self._last_target: LastOne[Fitted] = LastOne()
+        self._last_weights: LastOne[Fitted] = LastOne()
         self._searched_by = self._search_options, bool(self.justified)  # options set later are for the next fit
         return super()._keep(fitted)
 
@@ -488,6 +504,7 @@ class NICE(Explainer):
 
     def _check_call(self, n_counterfactuals: Any, time_budget: Any, progress: Any) -> None:
         """Options of ``explain``."""
+        self._check_fitted()
         check_choice(progress)
         check_count("n_counterfactuals", n_counterfactuals)
         if n_counterfactuals > 1 and self.search_ != "thorough":

@@ -17,12 +17,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
-from nicecf.cli import benchmark, demo, explain, fit, replay, rules, show
+from nicecf.cli import benchmark, demo, explain, fit, replay, rules, serve, show
 from nicecf.cli.codes import DONE, FAILED, INCOMPLETE, INTERRUPTED, MISUSED
 from nicecf.cli.language import speaking
 from nicecf.cli.terminal import not_printed, remark, say, visible
 
-_COMMANDS = (demo, rules, fit, explain, show, replay, benchmark)
+_COMMANDS = (demo, rules, fit, explain, show, replay, serve, benchmark)
 _ABOUT = """\
 Counterfactual explanations for tabular classifiers:
 what would have to be different for the answer to change?"""

@@ -49,7 +49,7 @@ def main(*, n_train: int = 10_000, n_test: int = 500, report: str | os.PathLike[
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, train_size=n_train, test_size=n_test, random_state=0, stratify=y
     )
-    model = _forest().fit(X_train, y_train)
+    model = forest().fit(X_train, y_train)
     risk = model.predict_proba(X_test)[:, list(model.classes_).index(unfavourable)]
     print(f"Table: {source}, {X.shape[1]} features, {n_train:,} rows to train and {n_test:,} to test.")
     print(f"Model: a forest of 100 trees, AUC {roc_auc_score(y_test == unfavourable, risk):.3f} on the test rows.\n")
@@ -95,7 +95,8 @@ def _table(n_rows: int) -> tuple[str, pd.DataFrame, pd.Series[Any], str, Constra
     return "UCI Adult (found through NICECF_DATA)", X.drop(columns="fnlwgt"), y, "<=50K", rules
 
 
-def _forest() -> Pipeline:
+def forest() -> Pipeline:
+    """The model of the demo: one-hot columns and a forest of 100 trees."""
     columns = make_column_transformer(
         (SimpleImputer(strategy="median"), make_column_selector(dtype_include="number")),
         # Dense: the forest takes twice as long to train on sparse columns.

@@ -209,7 +209,7 @@ def _asked(call: Mapping[str, Any], nice: Any) -> tuple[dict[str, Any], int]:
     """What to call ``explain`` with, and which of its counterfactuals the record is of; ValueError if it is no call."""
     own = {"n_counterfactuals"} & set(signature(nice.explain).parameters)
     wanted = {"target_class", "time_budget", "constraints", "which", *own}
-    if set(call) - {"pareto", "target_score"} != wanted or call.get("pareto", True) is not True:
+    if set(call) - {"pareto", "target_score", "feature_weights"} != wanted or call.get("pareto", True) is not True:
         raise ValueError(f"its call must have {listed(sorted(wanted))}, and has {listed(call) or 'nothing'}")
     target, which = call["target_class"], call["which"]
     if isinstance(target, dict) or (isinstance(target, list) and any(isinstance(one, (dict, list)) for one in target)):
@@ -220,8 +220,7 @@ def _asked(call: Mapping[str, Any], nice: Any) -> tuple[dict[str, Any], int]:
     if own:
         rules = Constraints(**call["constraints"])
         asked |= {"n_counterfactuals": call["n_counterfactuals"], "constraints": rules}
-        if "target_score" in call:
-            asked["target_score"] = call["target_score"]
+        asked |= {name: call[name] for name in ("target_score", "feature_weights") if name in call}
     return asked, which
 
 

@@ -1,0 +1,255 @@
+"""``nicecf serve``: saved explainers behind HTTP, in the form of KServe's V1 protocol."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from nicecf.cli import common
+from nicecf.cli.codes import DONE
+from nicecf.cli.terminal import say
+
+if TYPE_CHECKING:
+    from nicecf import NICE
+    from nicecf.service.explainers import Service, Source
+    from nicecf.service.limits import Limits
+
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_EXAMPLE = """\
+examples:
+  nicecf serve --demo
+  nicecf serve credit.nice --model model.skops --port 8000
+  nicecf serve credit=a.nice limits=b.nice --model credit=a.skops --model limits=b.onnx
+  nicecf serve --keys keys.txt --new-key backoffice
+
+GET / lists the routes. Files that change are taken up while requests go on."""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "serve",
+        help="put explainers behind HTTP, beside a model server",
+        description="Put explainers from nicecf fit behind HTTP, in the form of KServe's V1 protocol.",
+        usage="nicecf serve [NAME=]EXPLAINER ... [options]",
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=_run)
+    parser.add_argument(
+        "explainers", nargs="*", metavar="[NAME=]EXPLAINER", help="what nicecf fit wrote (name: that of the file)"
+    )
+    parser.add_argument("--demo", action="store_true", help="serve a generated loan book and a forest for it")
+    where = parser.add_argument_group("address")
+    where.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="address to listen at (default: 127.0.0.1)"
+    )
+    where.add_argument("--port", type=int, default=8000, metavar="N", help="port; 0 takes a free one (default: 8000)")
+    where.add_argument("--keys", metavar="FILE", help="API keys, as digests; needed for any address but this machine's")
+    where.add_argument("--new-key", metavar="NAME", help="print a new key, add its digest to --keys, and stop")
+    model = parser.add_argument_group("model")
+    model.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="[NAME=]MODEL",
+        help="model of all explainers, or of one (default: that of fit, unless it is code)",
+    )
+    model.add_argument(
+        "--model-url",
+        action="append",
+        default=[],
+        metavar="[NAME=]URL",
+        help="model behind HTTP: .../v1/models/NAME:predict or .../v2/models/NAME/infer",
+    )
+    model.add_argument("--trust-pickle", action="store_true", help="load a pickle: it can run any code")
+    model.add_argument(
+        "--trust", type=common.names, default=[], metavar="TYPES", help="safe types in a skops file: a,b"
+    )
+    _add_limits(parser)
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    limits = parser.add_argument_group("limits")
+    for option, kind, default, help in (
+        ("--max-rows", int, 100, "rows in one request"),
+        ("--max-bytes", int, 1_000_000, "bytes in one request"),
+        ("--time-limit", float, 10.0, "seconds per request, then the best answer so far"),
+        ("--patience", float, 10.0, "further seconds, then the model counts as hanging"),
+        ("--queue", int, 256, "requests that may wait; others get 429"),
+        ("--together", int, 256, "rows in one call"),
+        ("--window", float, 3.0, "milliseconds to wait for requests to merge; 0: no merging"),
+    ):
+        limits.add_argument(option, type=kind, default=default, metavar="N", help=f"{help} (default: {default:g})")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from nicecf.exceptions import OptionError
+    from nicecf.support.extras import require
+
+    for module in ("msgspec", "prometheus_client", "starlette", "uvicorn"):
+        require(module, extra="serve", needed_by="nicecf serve", package=module.replace("_", "-"))
+    if options.new_key is not None:
+        return _new_key(options)
+    if options.demo == bool(options.explainers):
+        raise OptionError("name the explainers to serve, such as credit.nice, or use --demo; one of the two.")
+    if options.keys is None and options.host not in _LOOPBACK:
+        raise OptionError(
+            f"--host {options.host} is open to others: make a key with --keys FILE --new-key NAME, and add --keys FILE."
+        )
+    from nicecf.service.explainers import Service
+
+    sources = {"loans": _demo()} if options.demo else _sources(options)
+    service = Service(sources, limits=_limits(options), keys_file=options.keys)
+    return _served(service, options)
+
+
+def _new_key(options: argparse.Namespace) -> int:
+    from nicecf.exceptions import OptionError
+    from nicecf.service.keys import new_key
+
+    if options.keys is None:
+        raise OptionError("--new-key needs --keys FILE, where the digest of the key is kept.")
+    key, line = new_key(options.new_key)
+    number = os.open(options.keys, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    with open(number, "a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+    say(f"{key}\nThis key is shown once; {options.keys} keeps its digest. Send it as: Authorization: Bearer KEY")
+    return DONE
+
+
+def _limits(options: argparse.Namespace) -> Limits:
+    from nicecf.exceptions import OptionError
+    from nicecf.service.limits import Limits
+
+    for name in ("max_rows", "max_bytes", "queue", "together", "time_limit"):
+        if not getattr(options, name) > 0:
+            raise OptionError(f"--{name.replace('_', '-')} must be above 0, got {getattr(options, name)}.")
+    for name in ("patience", "window"):
+        if not getattr(options, name) >= 0:
+            raise OptionError(f"--{name} must be 0 or more, got {getattr(options, name)}.")
+    return Limits(
+        rows=options.max_rows,
+        bytes=options.max_bytes,
+        seconds=options.time_limit,
+        patience=options.patience,
+        queue=options.queue,
+        together=options.together,
+        window=options.window / 1000,
+    )
+
+
+def _demo() -> Source:
+    from nicecf import NICE
+    from nicecf.benchmark.datasets import loan_book, loan_rules
+    from nicecf.cli.showcase import forest
+    from nicecf.service.explainers import Source
+
+    say("Training a forest on a generated loan book ...")
+    X, y = loan_book(3_000)
+    return Source(lambda: NICE(forest().fit(X, y), constraints=loan_rules()).fit(X, y))
+
+
+def _sources(options: argparse.Namespace) -> dict[str, Source]:
+    from nicecf.exceptions import OptionError, listed
+
+    explainers = dict(_named(one) for one in options.explainers)
+    if len(explainers) < len(options.explainers):
+        raise OptionError("two explainers have the same name: name them NAME=EXPLAINER.")
+    models, urls = (_by_name(given, explainers) for given in (options.model, options.model_url))
+    both = [name for name in explainers if name in models and name in urls]
+    if both:
+        raise OptionError(f"{listed(both)} has a --model and a --model-url; use one of the two.")
+    return {name: _source(path, models.get(name), urls.get(name), options) for name, path in explainers.items()}
+
+
+def _source(path: str, model: str | None, url: str | None, options: argparse.Namespace) -> Source:
+    from nicecf.models import files as modelfiles
+    from nicecf.service.explainers import Source
+
+    if url is not None:
+        return Source(_at_url(path, url), (path,))
+    asked = argparse.Namespace(model=model, trust_pickle=options.trust_pickle, trust=options.trust)
+
+    def load() -> NICE:
+        return common.load_explainer(path, asked)[0]
+
+    is_file = model is not None and modelfiles.kind_of(model) != "python"
+    return Source(load, (path, *([model] if is_file and model is not None else [])))
+
+
+def _at_url(path: str, url: str) -> Callable[[], NICE]:
+    from nicecf import NICE
+    from nicecf.models.remote import RemoteModel
+    from nicecf.support.files import existing
+
+    model = RemoteModel(url)
+    return lambda: NICE.load(existing(path), model=model)
+
+
+def _named(given: str) -> tuple[str, str]:
+    """``credit=a.nice``, or a file whose name is that of the explainer."""
+    name, equals, path = given.partition("=")
+    if equals and os.sep not in name:
+        return name, path
+    return os.path.basename(given).rpartition(".")[0] or os.path.basename(given), given
+
+
+def _by_name(given: Iterable[str], explainers: Iterable[str]) -> dict[str, str]:
+    """The model of each explainer: what is said for all, and for single ones."""
+    found: dict[str, str] = {}
+    known = list(explainers)
+    for one in given:
+        name, equals, value = one.partition("=")
+        if equals and name in known:
+            found[name] = value
+        else:
+            found = {**dict.fromkeys(known, one), **found}
+    return found
+
+
+def _served(service: Service, options: argparse.Namespace) -> int:
+    """Serve until a signal says to stop; what was asked by then is answered."""
+    import uvicorn
+
+    from nicecf.service.app import app_of
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                say(_told(service, options, self.servers[0].sockets[0].getsockname()[1]))
+
+    config = uvicorn.Config(
+        app_of(service),
+        host=options.host,
+        port=options.port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=int(options.time_limit + options.patience) + 1,
+        http="h11",  # unlike httptools, it has a limit for the size of headers
+        h11_max_incomplete_event_size=64_000,
+    )
+    server = Server(config)
+    try:
+        server.run()
+    except KeyboardInterrupt:  # how the server passes a signal on, after it has stopped
+        say("Stopped; every request was answered.")
+    return DONE
+
+
+def _told(service: Service, options: argparse.Namespace, port: int) -> str:
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    address = f"http://{host}:{port}"
+    name = next(iter(service.versions))
+    key = "" if service.keys is None else " -H 'Authorization: Bearer KEY'"
+    return (
+        f"Serving {', '.join(service.versions)} at {address}\n"
+        f"Try:  curl -s{key} {address}/v1/models/{name}/example \\\n"
+        f"        | curl -s{key} -H 'Content-Type: application/json' -d @- {address}/v1/models/{name}:explain\n"
+        "Stop with Ctrl-C."
+    )

@@ -1,0 +1,134 @@
+"""The explainers of a service by their names: loaded from files, and again when these change."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from nicecf.exceptions import OptionError
+from nicecf.nice import NICE
+from nicecf.service.answers import Version
+from nicecf.service.examples import examples_of
+from nicecf.service.keys import Keys
+from nicecf.service.limits import Limits
+from nicecf.service.measures import Measures
+from nicecf.service.merging import Merger
+from nicecf.service.rows import RowReader
+
+log = logging.getLogger("nicecf.service")
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Where an explainer comes from: a function that loads it, and the files that it is made of."""
+
+    load: Callable[[], NICE]
+    files: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """Changes when a file does; a file that is being replaced may be away for a moment."""
+        return tuple(_state(path) for path in self.files)
+
+
+def version_of(nice: NICE) -> Version:
+    """A fitted explainer, ready for requests."""
+    nice._check_fitted()
+    reader = RowReader.of(nice._fitted.schema.full)
+    return Version(nice, reader, examples_of(nice, reader))
+
+
+class Service:
+    """The explainers and their queues. Made before the event loop runs, so that whatever is wrong is said at once."""
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        *,
+        limits: Limits | None = None,
+        keys: Keys | None = None,
+        keys_file: str | None = None,
+        look_every: float = 1.0,
+    ) -> None:
+        for name in sources:
+            if not _NAME.fullmatch(name):
+                raise OptionError(
+                    f"{name!r} cannot be the name of an explainer: use letters, digits, '.', '_' and '-'."
+                )
+        self.limits = limits or Limits()
+        self.measures = Measures()
+        self.keys = Keys.of_file(keys_file) if keys_file is not None else keys
+        self._keys_file = keys_file
+        self._look_every = look_every
+        self._sources = dict(sources)
+        self._states = {name: source.state for name, source in sources.items()}
+        self._keys_state = None if keys_file is None else _state(keys_file)
+        self.versions = {name: _version_from(source) for name, source in sources.items()}
+        self.mergers: dict[str, Merger] = {}
+
+    async def start(self) -> None:
+        """Open the queues, and look after the files from now on."""
+        for name in self._sources:
+            self.mergers[name] = merger = Merger(self.limits)
+            merger.on_call = self.measures.batch_rows.labels(name).observe
+            self.measures.waiting.labels(name).set_function(merger.__len__)
+        self._looking = asyncio.create_task(self._look())
+
+    async def stop(self) -> None:
+        """Close the queues; whatever was asked has been answered by now."""
+        self._looking.cancel()
+        for merger in self.mergers.values():
+            await merger.close()
+
+    @property
+    def not_ready(self) -> list[str]:
+        """The explainers that cannot answer now."""
+        return [name for name in self.versions if name not in self.mergers or self.mergers[name].is_hanging]
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(self._look_every)
+            await self.look()
+
+    async def look(self) -> None:
+        """Load whatever has changed; requests go on with what was there until that is done, or if it fails."""
+        for name, source in self._sources.items():
+            state = source.state
+            if state != self._states[name] and None not in state:
+                self._states[name] = state
+                await self._load(name, source)
+        if self._keys_file is not None and self._keys_state != (now := _state(self._keys_file)) and now is not None:
+            self._keys_state = now
+            try:
+                self.keys = Keys.of_file(self._keys_file)
+            except Exception as error:
+                log.error("the changed keys were not taken up: %s", error)
+
+    async def _load(self, name: str, source: Source) -> None:
+        try:
+            self.versions[name] = await asyncio.to_thread(_version_from, source)
+        except Exception as error:
+            log.error("%s: its changed file was not taken up: %s", name, error)
+            self.measures.reloads.labels(name, "failed").inc()
+        else:
+            log.info("%s: its changed file was taken up", name)
+            self.measures.reloads.labels(name, "done").inc()
+
+
+def _version_from(source: Source) -> Version:
+    return version_of(source.load())
+
+
+def _state(path: str) -> tuple[int, int, int] | None:
+    with suppress(OSError):
+        found = os.stat(Path(path))
+        return found.st_mtime_ns, found.st_size, found.st_ino
+    return None

@@ -1,0 +1,90 @@
+"""The message of a request, read strictly: whatever is wrong is said with the field that it is in."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from nicecf.service.refusals import Refused, wrong
+
+Cell: TypeAlias = str | int | float | bool | None
+Label: TypeAlias = str | int | float | bool
+Number: TypeAlias = int | float
+
+_WHERE = re.compile(r"^(.*) - at `\$\.?(.*)`$", re.DOTALL)
+
+
+class Range(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, frozen=True):
+    """Where a changed value must lie, both bounds included; a bound of a date is text."""
+
+    low: str | int | float | None = None
+    high: str | int | float | None = None
+
+
+class Rules(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, frozen=True):
+    """Rules that every counterfactual keeps, on top of those of the explainer: see nicecf.Constraints."""
+
+    immutable: list[str] = []
+    increasing: list[str] | dict[str, list[Label]] = []
+    decreasing: list[str] | dict[str, list[Label]] = []
+    ranges: dict[str, Range] = {}
+    allowed: dict[str, list[Cell]] = {}
+    max_changes: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
+    forbid: dict[str, list[Annotated[list[Cell], Meta(min_length=2, max_length=2)]]] = {}
+    step: dict[str, str | int | float] = {}
+    groups: list[list[str]] = []
+    relations: Annotated[list[Annotated[str, Meta(max_length=1_000)]], Meta(max_length=100)] = []
+    may_change: list[str] = []
+    may_become_missing: bool = True
+
+
+class Parameters(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, frozen=True):
+    """What is asked about the rows; whatever is left out is as the explainer was fitted.
+
+    ``target``: a class, or several; any other class without it. ``target_score``: the scores wanted, low and high, null
+    for an open end. ``n``: at most so many counterfactuals per row. ``budget``: seconds until the best valid answer so
+    far is returned. ``feature_weights``: what it costs to change a feature, 1 by default. ``record``: add the audit
+    record of each counterfactual, for nicecf replay.
+    """
+
+    target: Label | list[Label] | None = None
+    target_score: Annotated[list[Number | None], Meta(min_length=2, max_length=2)] | None = None
+    optimize: Literal["none", "sparsity", "proximity", "plausibility", "balanced"] | None = None
+    search: Literal["greedy", "thorough"] | None = None
+    rules: Rules | None = None
+    n: Annotated[int, Meta(ge=1)] = 1
+    budget: Annotated[float, Meta(gt=0)] | None = None
+    feature_weights: dict[str, Annotated[float, Meta(gt=0)]] | None = None
+    record: bool = False
+
+
+class Request(Struct, forbid_unknown_fields=True, frozen=True):
+    """A request of KServe's V1 protocol, with parameters. The rows are checked by the columns of the explainer."""
+
+    instances: list[Any]
+    parameters: Parameters = Parameters()
+
+
+_DECODER = msgspec.json.Decoder(Request)
+
+
+def read(body: bytes) -> Request:
+    """The message in a body; Refused if it is no such message."""
+    try:
+        return _DECODER.decode(body)
+    except msgspec.ValidationError as error:
+        raise _told(error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise Refused(400, f'the body is not JSON ({said}). Send {{"instances": [...]}}.') from None
+
+
+def _told(error: msgspec.ValidationError) -> Refused:
+    """What msgspec says, the field first."""
+    found = _WHERE.match(str(error))
+    said, field = (found[1], found[2]) if found else (str(error), "")
+    said = said.replace("`", "'")
+    return wrong(field or "the body", said[:1].lower() + said[1:])

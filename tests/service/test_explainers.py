@@ -1,0 +1,192 @@
+"""Files that change while requests go on, keys, and examples."""
+
+import asyncio
+import os
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from nicecf import NICE, FileError, OptionError
+from nicecf.service.examples import examples_of
+from nicecf.service.explainers import Service, Source
+from nicecf.service.keys import Keys, digest, new_key
+from nicecf.service.rows import RowReader
+from service.conftest import fitted, probabilities, rows_of, run, served, table
+
+EXPLAIN = "/v1/models/credit:explain"
+
+
+def file_source(path):
+    return Source(lambda: NICE.load(path, model=probabilities), (str(path),))
+
+
+def test_a_changed_file_is_taken_up_and_no_request_is_dropped(tmp_path):
+    path = tmp_path / "credit.nice"
+    fitted(search="greedy").save(path)
+    service = Service({"credit": file_source(path)}, look_every=3600)
+    rows = rows_of(table(6, seed=30))
+
+    async def talk(client):
+        async def ask():
+            return [await client.post(EXPLAIN, json={"instances": [row]}) for row in rows for _ in range(3)]
+
+        asking = [asyncio.create_task(ask()) for _ in range(2)]
+        before = (await client.get("/v1/models/credit")).json()["optimize"]
+        fitted(search="greedy", optimize="proximity").save(path)
+        await service.look()
+        after = (await client.get("/v1/models/credit")).json()["optimize"]
+        answers = [one for some in await asyncio.gather(*asking) for one in some]
+        return before, after, {answer.status_code for answer in answers}
+
+    assert run(talk, service) == ("sparsity", "proximity", {200})
+    assert 'nicecf_reloads_total{model="credit",result="done"} 1.0' in service.measures.text().decode()
+
+
+def test_a_request_is_answered_by_the_version_that_checked_it(tmp_path):
+    """The new file has other columns: what was checked by the old ones would not fit."""
+    path = tmp_path / "credit.nice"
+    fitted(search="greedy").save(path)
+    service = Service({"credit": file_source(path)}, look_every=3600)
+    old = service.versions["credit"]
+
+    async def talk(client):
+        put = service.mergers["credit"].put
+
+        def put_and_swap(waiting):
+            service.versions["credit"] = None  # whoever looks it up again fails
+            put(waiting)
+
+        service.mergers["credit"].put = put_and_swap
+        answer = await client.post(EXPLAIN, json={"instances": rows_of(table(1))})
+        service.versions["credit"] = old
+        return answer.status_code
+
+    assert run(talk, service) == 200
+
+
+def test_a_file_that_cannot_be_loaded_changes_nothing(tmp_path, caplog):
+    path = tmp_path / "credit.nice"
+    fitted(search="greedy").save(path)
+    service = Service({"credit": file_source(path)}, look_every=3600)
+
+    async def talk(client):
+        path.write_bytes(b"half a file")
+        await service.look()
+        os.remove(path)
+        await service.look()
+        return (await client.post(EXPLAIN, json={"instances": rows_of(table(1))})).status_code
+
+    assert run(talk, service) == 200
+    assert 'nicecf_reloads_total{model="credit",result="failed"} 1.0' in service.measures.text().decode()
+    assert "credit: its changed file was not taken up" in caplog.text
+
+
+def test_the_service_looks_for_changes_by_itself(tmp_path):
+    path = tmp_path / "credit.nice"
+    fitted(search="greedy").save(path)
+    service = Service({"credit": file_source(path)}, look_every=0.01)
+
+    async def talk(client):
+        fitted(search="greedy", optimize="proximity").save(path)
+        for _ in range(1_000):
+            if service.versions["credit"].nice.optimize == "proximity":
+                return True
+            await asyncio.sleep(0.01)
+
+    assert run(talk, service)
+
+
+def test_a_name_that_no_path_could_have_is_refused(nice):
+    with pytest.raises(OptionError, match="'a/b' cannot be the name of an explainer"):
+        Service({"a/b": Source(lambda: nice)})
+
+
+class TestKeys:
+    def test_a_file_keeps_digests_and_changes_are_taken_up(self, nice, tmp_path):
+        path = tmp_path / "keys.txt"
+        key, line = new_key("desk")
+        path.write_text(f"# who may ask\n\n{line}\n")
+        assert key not in path.read_text()
+        service = served(nice, keys_file=str(path), look_every=3600)
+
+        async def talk(client):
+            other, other_line = new_key("other")
+            statuses = [await self.status(client, one) for one in (key, other)]
+            path.write_text(f"{other_line}\n")
+            await service.look()
+            return statuses + [await self.status(client, one) for one in (key, other)]
+
+        assert run(talk, service) == [200, 401, 401, 200]
+
+    @staticmethod
+    async def status(client, key):
+        return (await client.get("/v1/models", headers={"Authorization": f"Bearer {key}"})).status_code
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [("secret-key\n", r"line 1, is not of the form name:sha256:digest"), ("# nothing\n", "contains no keys")],
+    )
+    def test_what_is_no_file_of_keys_is_refused_and_not_shown(self, tmp_path, text, message):
+        path = tmp_path / "keys.txt"
+        path.write_text(text)
+        with pytest.raises(FileError, match=message) as refused:
+            Keys.of_file(path)
+        assert "secret" not in str(refused.value)
+
+    def test_all_keys_are_compared_whichever_it_is(self, monkeypatch):
+        compared = []
+        monkeypatch.setattr("nicecf.service.keys.hmac.compare_digest", lambda a, b: compared.append(b) or a == b)
+        keys = Keys((digest("a"), digest("b"), digest("c")))
+        assert keys.has("a")
+        assert compared == list(keys.digests)
+
+    def test_a_name_with_a_colon_is_refused(self):
+        with pytest.raises(FileError, match="cannot be the name of a key"):
+            new_key("a:b")
+
+
+class TestExamples:
+    def test_of_a_guarded_explainer_they_have_no_rare_value(self):
+        nice = fitted(min_count=5, share_donor=False)
+        examples = examples_of(nice, RowReader.of(nice._fitted.schema.full))
+        ages = table()["age"].value_counts()
+        assert examples
+        assert {one["job"] for one in examples} <= {"clerk", "nurse", "smith"}
+        assert not {tuple(one.values()) for one in examples} & {tuple(row.values()) for row in rows_of(table())}
+        assert ages.min() < 5  # otherwise there is nothing to guard
+
+    def test_an_array_has_examples_too(self):
+        X = np.random.default_rng(0).normal(size=(60, 3)).round(2)
+        nice = NICE(
+            lambda X: np.column_stack([X[:, 0] < 0, X[:, 0] >= 0]).astype(float), classes=[0, 1], search="greedy"
+        )
+        service = served(nice.fit(X, (X[:, 0] >= 0).astype(int)))
+
+        async def talk(client):
+            examples = (await client.get("/v1/models/credit/example")).json()
+            answer = await client.post(
+                EXPLAIN, json={**examples, "parameters": {"target": 1, "rules": {"immutable": ["x1"]}}}
+            )
+            return examples, answer.json()
+
+        examples, answer = run(talk, service)
+        assert list(examples["instances"][0]) == ["x0", "x1", "x2"]
+        assert all(one["counterfactuals"][0]["decision"] == 1 for one in answer["explanations"])
+
+    def test_of_a_regressor_the_example_names_scores(self):
+        X = np.random.default_rng(0).normal(size=(60, 2)).round(2)
+        y = X[:, 0] * 10
+        service = served(NICE(LinearRegression().fit(X, y)).fit(X, y))
+
+        async def talk(client):
+            document = (await client.get("/openapi.json")).json()
+            example = document["paths"][EXPLAIN]["post"]["requestBody"]["content"]["application/json"]["example"]
+            without = await client.post(EXPLAIN, json={"instances": example["instances"]})
+            return example, (await client.post(EXPLAIN, json=example)).json(), without
+
+        example, answer, without = run(talk, service)
+        low = example["parameters"]["target_score"][0]
+        assert answer["explanations"][0]["counterfactuals"][0]["score"] >= low
+        assert without.status_code == 400
+        assert "target_score" in without.json()["error"]

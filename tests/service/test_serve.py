@@ -1,0 +1,152 @@
+"""The command: what it refuses, and a process that serves, is asked, and is told to stop."""
+
+import inspect
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+
+import pytest
+
+from nicecf.cli import main
+from service.conftest import table
+
+MODEL = """
+import time
+import numpy as np
+
+{source}
+def model(X):
+    if (X["age"] == 77).all():
+        time.sleep(1.5)
+    return probabilities(X)
+"""
+
+
+@pytest.fixture
+def refused(capsys):
+    def run(*arguments, code=2):
+        assert main(["serve", *map(str, arguments)]) == code
+        (line,) = capsys.readouterr().err.strip().splitlines()
+        return line
+
+    return run
+
+
+class TestRefusals:
+    def test_nothing_to_serve(self, refused):
+        assert "name the explainers to serve" in refused()
+        assert "name the explainers to serve" in refused("--demo", "credit.nice")
+
+    def test_an_address_of_others_needs_keys(self, refused):
+        assert "--host 0.0.0.0 is open to others" in refused("--demo", "--host", "0.0.0.0")
+
+    def test_a_file_that_is_not_there(self, refused, tmp_path):
+        assert "credit.nice" in refused(tmp_path / "credit.nice", "--model", "model.skops", code=1)
+
+    def test_two_of_one_name(self, refused):
+        assert "two explainers have the same name" in refused("a/credit.nice", "b/credit.nice")
+
+    def test_a_model_and_a_url(self, refused):
+        said = refused("credit.nice", "--model", "m.skops", "--model-url", "http://127.0.0.1/v1/models/m:predict")
+        assert "has a --model and a --model-url" in said
+
+    @pytest.mark.parametrize(("option", "value"), [("--queue", "0"), ("--time-limit", "-1"), ("--window", "-1")])
+    def test_a_limit_of_nothing(self, refused, option, value):
+        assert f"{option} must be" in refused("--demo", option, value)
+
+    def test_a_key_without_a_file(self, refused):
+        assert "--new-key needs --keys" in refused("--new-key", "desk")
+
+    def test_a_missing_extra_says_what_to_install(self, refused, monkeypatch):
+        monkeypatch.setitem(sys.modules, "uvicorn", None)
+        said = refused("--demo", code=1)
+        assert (
+            said
+            == "nicecf: nicecf serve needs uvicorn, which is not installed. Install it with: pip install 'nicecf[serve]'"
+        )
+
+
+def test_a_new_key_is_printed_once_and_only_its_digest_is_kept(capsys, tmp_path):
+    from nicecf.service.keys import Keys
+
+    path = tmp_path / "keys.txt"
+    assert main(["serve", "--keys", str(path), "--new-key", "desk"]) == 0
+    key = capsys.readouterr().out.splitlines()[0]
+    assert key not in path.read_text()
+    assert Keys.of_file(path).has(key)
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def ask(address, path, body=None):
+    request = urllib.request.Request(
+        address + path, None if body is None else json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+class Process:
+    """``nicecf serve`` in a process of its own, at a free port."""
+
+    def __init__(self, *arguments, folder):
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "nicecf.cli", "serve", *arguments, "--port", "0"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=folder,
+        )  # fmt: skip
+        said = ""
+        while (found := re.search(r"at (http://127\.0\.0\.1:\d+)\n", said)) is None:
+            line = self.process.stdout.readline()
+            assert line, self.process.stderr.read()
+            said += line
+        self.address = found[1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+def test_a_signal_to_stop_lets_what_was_asked_be_answered(tmp_path):
+    from service import conftest
+
+    (tmp_path / "bank.py").write_text(MODEL.format(source=inspect.getsource(conftest.probabilities)))
+    conftest.fitted(search="greedy").save(tmp_path / "credit.nice")
+    with Process("credit.nice", "--model", "bank:model", folder=tmp_path) as served:
+        row = {**conftest.rows_of(table(1))[0], "age": 40}
+        assert ask(served.address, "/v1/models/credit:explain", {"instances": [row]})["explanations"][0]["found"]
+        answers = []
+        slow = threading.Thread(
+            target=lambda: answers.append(
+                ask(served.address, "/v1/models/credit:explain", {"instances": [{**row, "age": 77}]})
+            )
+        )
+        slow.start()
+        for _ in range(500):  # until it is being explained
+            with urllib.request.urlopen(f"{served.address}/metrics") as measures:
+                if b'nicecf_batch_rows_count{model="credit"} 2.0' in measures.read():
+                    break
+        served.process.send_signal(signal.SIGTERM)
+        slow.join(30)
+        out, err = served.process.communicate(timeout=30)
+    assert answers[0]["explanations"][0]["found"]
+    assert served.process.returncode == 0
+    assert "Stopped; every request was answered." in out
+    assert err == ""
+
+
+@pytest.mark.deep
+def test_the_demo_starts_and_its_examples_are_explained(tmp_path):
+    with Process("--demo", folder=tmp_path) as served:
+        examples = ask(served.address, "/v1/models/loans/example")
+        answer = ask(served.address, "/v1/models/loans:explain", examples)
+        assert len(answer["explanations"]) == len(examples["instances"])
+        assert all(one["found"] for one in answer["explanations"])
