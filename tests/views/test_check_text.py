@@ -336,3 +336,77 @@ def test_a_check_is_a_value():
     assert TextCheck() == TextCheck(())
     assert bool(TextCheck((Problem("number", "x", 1, 2),))) is False
     assert str(TextCheck((Problem("number", "x", 1, 2), Problem("unsaid", "y")))) == "1-2: x\ny"
+
+
+# --- found by a review ------------------------------------------------------------------------------------------------
+
+
+def numbered(labels=(0, 1)):
+    """Classes and categories that are numbers, and a ratio that begins with one of them."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"ratio": rng.uniform(0, 1, 80).round(2), "rating": pd.Categorical(rng.integers(1, 6, 80))})
+
+    def model(X):
+        p = 1 / (1 + np.exp(-6 * (X["ratio"].to_numpy() - 0.5) - (X["rating"].astype(int).to_numpy() - 3) / 2))
+        return np.column_stack([1 - p, p])
+
+    y = np.array(labels)[model(X).argmax(axis=1)]
+    return NICE(model, justified=False).fit(X, y).explain(X[:30])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_classes_and_categories_that_are_numbers_are_known(language):
+    wording = Wording(language=language, units={"ratio": "{} l/100 km"})
+    cfs = numbered()
+    for style in ("sentence", "bullets", "letter"):
+        for one, text in zip(cfs, cfs.texts(style, wording=wording), strict=True):
+            assert one.check_text(text, wording=wording), (text, str(one.check_text(text, wording=wording)))
+
+
+def test_changes_that_mirror_each_other_are_not_the_wrong_way_round():
+    X = pd.DataFrame({"defaults": [1, 0] * 20, "cosigner": [0, 1] * 20})
+    model = lambda X: np.column_stack([p := 0.1 + 0.4 * (X["defaults"] + 1 - X["cosigner"]), 1 - p])
+    (one,) = NICE(model, classes=["no", "yes"]).fit(X, ["no", "yes"] * 20).explain(X[:1])
+    assert len(one.changes) == 2
+    assert one.check_text(one.text()), str(one.check_text(one.text()))
+
+
+@pytest.mark.parametrize(
+    ("edit", "kind"),
+    [
+        (lambda text: text.replace("approved", "#").replace("denied", "approved").replace("#", "denied"), "swapped"),
+        (lambda text: f"{text} Only 1 late payment would remain.", "number"),
+        (lambda text: f"{text} It may rise to 77x.", "number"),
+    ],
+)
+def test_a_decision_the_wrong_way_round_and_numbers_in_passing_are_found(edit, kind):
+    X = pd.DataFrame({"income": [3610, 4250, 5000, 3000] * 10})
+    model = lambda X: np.column_stack([X["income"] < 4000, X["income"] >= 4000]) * 0.76 + 0.12
+    (one,) = (
+        NICE(model, classes=["denied", "approved"])
+        .fit(X, ["denied", "approved", "approved", "denied"] * 10)
+        .explain(X[:1])
+    )
+    text = one.text()
+    assert one.check_text(text)
+    assert kind in [problem.kind for problem in one.check_text(edit(text)).problems]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "With an income of 4,250EUR you would have been approved, at 88 percent.",
+        "With this 1 change, an income of 4,250 instead of 3,610, you would have been Approved.",
+        "Instead of 3,610 you would need 4,250.",
+        "From 3,610 to 4,250.",
+    ],
+)
+def test_ordinary_writing_is_understood(text):
+    X = pd.DataFrame({"income": [3610, 4250, 5000, 3000] * 10})
+    model = lambda X: np.column_stack([X["income"] < 4000, X["income"] >= 4000]) * 0.76 + 0.12
+    (one,) = (
+        NICE(model, classes=["denied", "approved"])
+        .fit(X, ["denied", "approved", "approved", "denied"] * 10)
+        .explain(X[:1])
+    )
+    assert one.check_text(text), str(one.check_text(text))

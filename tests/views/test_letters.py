@@ -11,6 +11,7 @@ import pytest
 from nicecf import NICE, Constraints, FileError, OptionError, ReasonCodes, Wording, from_score
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.support.phrases import Statement
+from nicecf.views.letter_files import write_letters
 from nicecf.views.words.formatting import _OBSTACLES
 from nicecf.views.words.templates import Template, shipped_names
 from reading import LANGUAGES, edited, number, pattern, read_lines, readable
@@ -91,7 +92,7 @@ def parts(nice, denied):
         "changed": denied[:1],
         "several": denied,
         "unchanged": nice.explain(X[1:2], target_class="approved"),
-        "not_found": nice.explain(X[:1], constraints=bound),
+        "not_found": nice.explain(X[:1], target_class="approved", constraints=bound),
         "score changed": regressor.explain(X[:1], target_score=(3_000, None)),
         "score unchanged": regressor.explain(X[1:2], target_score=(3_000, None)),
         "score not_found": regressor.explain(X[:1], target_score=(9_000, None)),
@@ -439,7 +440,7 @@ def test_a_change_without_a_code_is_refused_by_name_and_direction(denied):
             OptionError, match=rf"codes has none for \('{feature}', '{way}'\), which .* no letter was written"
         ):
             letters_of(denied, "us_adverse_action", codes=less)
-    with pytest.raises(OptionError, match=r"the template has \{coded_changes\}: pass codes= .*your table of codes"):
+    with pytest.raises(OptionError, match=r"the template has \{coded_ways\}: pass codes= .*your table of codes"):
         letters_of(denied, "us_adverse_action", codes=None)
 
 
@@ -486,8 +487,68 @@ def test_a_category_over_several_columns_has_one_code():
     X = pd.DataFrame({"home_own": [0, 1, 0] * 20, "home_rent": [1, 0, 0] * 20, "home_family": [0, 0, 1] * 20})
     model = lambda X: np.column_stack([1 - X["home_own"], X["home_own"]]) * 0.8 + 0.1
     nice = NICE(model, classes=["denied", "approved"], constraints=Constraints(groups="auto"))
-    cfs = nice.fit(X, ["denied", "approved", "denied"] * 20).explain(X[:1])
+    cfs = nice.fit(X, ["denied", "approved", "denied"] * 20).explain(X[:1], target_class="approved")
     letter = letters_of(cfs, "us_adverse_action", codes={("home", "change"): ("R20", "Residence")})[0]
     assert "\n- R20 Residence: home own instead of rent\n" in letter
     with pytest.raises(OptionError, match=r"codes has none for \('home', 'change'\)"):
         letters_of(cfs, "us_adverse_action", codes={})
+
+
+# --- whose letter it is -----------------------------------------------------------------------------------------------
+
+
+def test_letters_are_in_the_order_of_the_rows_however_these_were_chosen(nice):
+    X = applicants()
+    cfs = nice.explain(X)
+    for chosen in ([2, 0], [1, 1, 0], list(range(len(X)))[::-1]):
+        letters = cfs[chosen].letters()
+        assert letters == [cfs[row].letter() for row in dict.fromkeys(chosen)]
+
+
+def test_no_letter_takes_the_file_of_another(tmp_path):
+    labels = ["a", "a", "a-1", "A", "../a", "a?", "", "x" * 300]
+    written = write_letters([f"{n}" for n in range(len(labels))], labels, tmp_path, language="en")
+    texts = [path for path in written if path.suffix == ".txt"]
+    assert [path.read_text() for path in texts] == [f"{n}\n" for n in range(len(labels))]
+    assert {path.parent for path in written} == {tmp_path}
+    assert len({path.name.lower() for path in written}) == len(written) == 2 * len(labels)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_decision_that_only_becomes_clearer_is_not_called_a_different_one(language):
+    X, wording = applicants(), Wording(language=language)
+    clear = float(np.sort(approve(X).max(axis=1))[-2])
+    y = np.array(CLASSES)[approve(X).argmax(axis=1)]
+    nice = NICE(approve, classes=CLASSES, min_probability=clear, justified=False).fit(X, y)
+    is_vague = (y == "approved") & (approve(X).max(axis=1) < clear)
+    cfs = nice.explain(X[is_vague], target_class="approved")
+    assert cfs.found.any()
+    for one in cfs[cfs.found]:
+        for text in (one.text(wording=wording), one.text("bullets", wording=wording), one.letter(wording=wording)):
+            assert not re.search(
+                "approved (instead of|statt( auf)?) approved|different decision|anderen Entscheidung", text
+            )
+        with pytest.raises(OptionError, match="but it is already 'approved', only not clearly enough"):
+            letters_of(cfs[cfs.found][:1], "us_adverse_action")
+
+
+def test_an_adverse_action_needs_to_know_what_was_wanted(nice):
+    with pytest.raises(OptionError, match=r"say which was, with explain\(X, target_class=\.\.\.\)"):
+        letters_of(nice.explain(applicants()[:1]), "us_adverse_action")
+
+
+def test_who_asked_for_one_decision_is_told_which_was_not_found(nice):
+    bound = Constraints(immutable=list(applicants()))
+    named, other = (
+        nice.explain(applicants()[:1], target_class=target, constraints=bound)[0].letter()
+        for target in ("approved", "other")
+    )
+    assert 'would have led to the decision "approved", and found none' in named
+    assert "would have led to a different decision, and found none" in other
+
+
+def test_a_field_that_is_mistyped_in_a_part_that_is_not_used_is_an_error_too(denied, tmp_path):
+    template = tmp_path / "own.txt"
+    template.write_text("[changed]\n{ways}\n[nearest]\n{ways}\n[unchanged]\n{title}\n[not_found]\n{obstakle}\n")
+    with pytest.raises(OptionError, match=r"\{obstakle\}.* Did you mean 'obstacle'\?"):
+        denied.letters(template)

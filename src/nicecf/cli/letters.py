@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from nicecf.cli.language import language
@@ -71,6 +72,9 @@ def _reasons(path: str, labels: list[Any]) -> list[list[str]]:
     if not {"row", "reason"} <= set(table.columns):
         raise FileError(f"{path} has no column 'row', or none 'reason'. {_EXPECTED}")
     by_row = {row: part["reason"].tolist() for row, part in table.groupby("row", sort=False)}
+    twice = [label for label, count in Counter(map(str, labels)).items() if count > 1 and label in by_row]
+    if twice:
+        raise FileError(f"{path} has reasons for {twice[0]!r}, but several rows have that label. Use another --id.")
     return [by_row.get(str(label), []) for label in labels]
 
 

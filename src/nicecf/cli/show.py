@@ -115,11 +115,16 @@ def _told(one: Outcome, number: int, count: int, where: str, style: str | None, 
     now = one.decided(is_after=False, wording=wording)
     parts = [phrase("cli.show_row", row=in_one_line(one.row), which=which, now=now, then=then), _folded(text)]
     if one.changes:
-        rows = [
+        rows: list[tuple[str, ...]] = [
             (each.feature, *_values(each, wording), _chance_of(one, each, wording))
             for each in sorted(one.changes, key=lambda each: each.step)
         ]
-        head = (*(phrase(f"cli.show_{name}") for name in ("feature", "now", "becomes_value")), one.chance_of)
+        head: tuple[str, ...] = (
+            *(phrase(f"cli.show_{name}") for name in ("feature", "now", "becomes_value")),
+            one.chance_of,
+        )
+        if one.line is not None and one.line.label != one.predicted_after:  # one quantity: a file has not that of steps
+            rows, head = [row[:3] for row in rows], head[:3]
         parts.append(aligned(head, rows, right=[3], cut=[0, 1, 2], width=common.width()))
     if one.note:
         parts.append(_folded(phrase("cli.show_note", note=one.note)))

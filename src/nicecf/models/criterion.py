@@ -16,7 +16,7 @@ Kind: TypeAlias = Literal["highest", "cutoff", "cutoffs", "predict", "function"]
 # A probability that rises by less does not tell why its class wins.
 _TELLING = 0.005
 # Decimals of a percentage are added as long as it would be read as lying on the other side of a line.
-_MOST_DECIMALS = 8
+_MOST_DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class Criterion:
         falls = (before[line, decided] >= cutoffs[decided]) & ~(after[line, decided] >= cutoffs[decided])
         with_cutoff = np.flatnonzero(~np.isnan(cutoffs))
         only = with_cutoff[0] if len(with_cutoff) == 1 else -1
-        if self.least is not None:  # what was asked for is of the new class, and so is the one quantity
-            falls, only = np.zeros_like(falls), -1
+        if self.least is not None:  # what was asked for is of the new class; if it was met before, the line tells
+            falls, only = falls & (before[line, then] >= self.least), -1
         tells = np.where(falls & ~rises, decided, then)
         still = decided == then
         tells = np.where(still & (only >= 0), only, tells)
@@ -101,13 +101,15 @@ def percentages(before: float, after: float, limits: tuple[float, ...]) -> tuple
 
 
 def _in_percent(probability: float, decimals: int) -> str:
-    text = f"{100 * probability:.{decimals}f}"
-    if decimals == 0 and 0 < probability < 1 and text in ("0", "100"):
-        return "<1" if text == "0" else ">99"
+    text, least = f"{100 * probability:.{decimals}f}", 10.0**-decimals
+    if 0 < probability < 1 and float(text) in (0.0, 100.0):
+        return f"<{least:.{decimals}f}" if float(text) == 0 else f">{100 - least:.{decimals}f}"
     return text
 
 
 def _is_on_its_side(text: str, probability: float, limits: tuple[float, ...]) -> bool:
-    if text in ("<1", ">99"):
-        return all(0.01 <= limit <= 0.99 for limit in limits)
+    if text.startswith("<"):
+        return all(100 * limit >= float(text[1:]) for limit in limits)
+    if text.startswith(">"):
+        return all(100 * limit <= float(text[1:]) for limit in limits)
     return all((float(text) >= round(100 * limit, 10)) == (probability >= limit) for limit in limits)

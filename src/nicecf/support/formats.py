@@ -41,16 +41,22 @@ def one_line(text: str) -> str:
 def readable(name: str) -> str:
     """The name of a column as people would write it; what has spaces is theirs already.
 
-    >>> [readable(one) for one in ("late_payments", "capital-gain", "hoursPerWeek", "FICOScore", "Age", "x-1")]
-    ['late payments', 'capital gain', 'hours per week', 'FICO score', 'Age', 'x-1']
+    >>> [readable(one) for one in ("late_payments", "capital-gain", "hoursPerWeek", "FICOScore", "kWh_avg", "x-1")]
+    ['late payments', 'capital gain', 'hours per week', 'FICO score', 'kWh avg', 'x-1']
     """
     if any(mark.isspace() for mark in name):
         return name
-    words = _HUMP.sub(" ", re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", " ", name.replace("_", " "))).split()
-    if len(words) < 2:
-        return name
-    is_camel = _HUMP.search(name) is not None
-    return " ".join(word.lower() if is_camel and word.istitle() else word for word in words)
+    words = re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", " ", name.replace("_", " ")).split()
+    parts = [part for word in words for part in _parts(word)]
+    return " ".join(parts) if len(parts) > 1 else name
+
+
+def _parts(word: str) -> list[str]:
+    """The words in a word of camel case; units and symbols such as kWh are one."""
+    parts = _HUMP.sub(" ", word).split()
+    if len(parts) < 2 or not all(re.fullmatch(r"[A-Z]{2,}|[A-Z]?[a-z]{2,}\d*", part) for part in parts):
+        return [word]
+    return [part if part.isupper() else part.lower() for part in parts]
 
 
 def localised(text: str, phrases: Mapping[str, str], *, is_grouped: bool = True) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from itertools import pairwise
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from nicecf.results.batch import Batch
 from nicecf.rules.moments import moment_of, plain_text
 from nicecf.support.formats import one_line
 from nicecf.support.options import choose
-from nicecf.support.phrases import english, in_english
+from nicecf.support.phrases import REFERENCE, english, in_english
 from nicecf.support.types import CellValue, Json, Label
 from nicecf.views import words
 from nicecf.views.documents.columns import short
@@ -315,7 +315,7 @@ class Outcome:
         wording = formatter.wording
         chances = np.array([self.probability_before, self.probability if self.found else 0.0])
         now, then = (self.chance(one, wording) for one in chances.tolist())
-        told: dict[str, str] = {}
+        told: dict[str, Any] = {}
         if self.line is not None:
             now, then = (formatter.percentage(text) for text in (self.line.before, self.line.after))
             told = formatter.told(self.line)
@@ -330,13 +330,20 @@ class Outcome:
             changes=tuple(one for one, of in zip(changes, self.changes, strict=True) if not of.derived),
             distance="",
             donor=None,
-            reason=_renamed(self.reason or "", wording),
+            reason=self._reason(formatter),
             obstacle="" if self.reason_kind is None else obstacle(self.reason_kind, None, formatter),
             note=self.note,
             derived=tuple(one for one, of in zip(changes, self.changes, strict=True) if of.derived),
             is_score=self.is_score,
+            is_same=bool(changes) and not self.is_score and self.predicted == self.predicted_after,
             **told,
         )
+
+    def _reason(self, formatter: Formatter) -> str:
+        """Why there is no counterfactual: a file holds it in English, and its kind for other languages."""
+        if formatter.wording.language == REFERENCE or self.reason_kind is None:
+            return _renamed(self.reason or "", formatter.wording)
+        return obstacle(self.reason_kind, None, formatter).removesuffix(".")
 
     def restyled(self, style: str, wording: Wording | None = None) -> str:
         """The explanation in another style, with the digits of the table: there is no model to ask."""

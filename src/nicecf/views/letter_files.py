@@ -85,9 +85,13 @@ def _names(labels: Sequence[Label]) -> list[str]:
     """A name of a file for each label, all of them unlike, whatever the system makes of capitals."""
     cleaned = [f"letter-{_UNSAFE.sub('_', str(label))[:_LONGEST].strip('._') or 'row'}" for label in labels]
     times = Counter(name.lower() for name in cleaned)
-    seen: Counter[str] = Counter()
+    taken = {name for name, count in times.items() if count == 1}
     names = []
     for name in cleaned:
-        seen[name.lower()] += 1
-        names.append(name if times[name.lower()] == 1 else f"{name}-{seen[name.lower()]}")
+        own, number = name, 1
+        # Terminates: there are fewer names than numbers.
+        while times[name.lower()] > 1 and (own == name or own.lower() in taken):
+            own, number = f"{name}-{number}", number + 1
+        taken.add(own.lower())
+        names.append(own)
     return names

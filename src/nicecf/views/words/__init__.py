@@ -41,7 +41,7 @@ def _sentence(one: FormattedExplanation, wording: Wording) -> str:
         changes = wording.say("derived.sentence", changes=changes, derived=derived(one, wording))
     if one.out_of_reach is not None:
         return say(one, wording, "sentence.nearest", changes=changes, target=one.out_of_reach)
-    return say(one, wording, "sentence.found", changes=changes)
+    return say(one, wording, "sentence.same" if one.is_same else "sentence.found", changes=changes)
 
 
 def _bullets(one: FormattedExplanation, wording: Wording) -> str:
@@ -51,10 +51,9 @@ def _bullets(one: FormattedExplanation, wording: Wording) -> str:
         return say(one, wording, "bullets.unchanged")
     if one.out_of_reach is not None:
         head = say(one, wording, "bullets.nearest", target=one.out_of_reach)
-    elif one.n_changes == 1:
-        head = say(one, wording, "bullets.found_one")
     else:
-        head = say(one, wording, "bullets.found", count=one.n_changes)
+        phrase = "bullets.same" if one.is_same else "bullets.found"
+        head = say(one, wording, f"{phrase}_one" if one.n_changes == 1 else phrase, count=one.n_changes)
     return "\n".join([head, *lines("bullets.change", one, wording), *follows("derived.bullets", one, wording)])
 
 

@@ -20,6 +20,9 @@ from nicecf.views.words.wording import Wording
 
 Kind: TypeAlias = Literal["number", "category", "class", "swapped", "unsaid", "still", "not_found", "no_model"]
 
+# The place of the decision among the columns.
+_DECISION = -1
+_HAS_DIGIT, _IS_NUMBER = re.compile(r"\d"), re.compile(r"[-\u2212]?[\d.,]+")
 # How far apart two values may stand that are compared ("from ... to ...").
 _NEAR = 40
 
@@ -119,14 +122,33 @@ class _Checker:
 
     @cached_property
     def _masked(self) -> str:
-        """The text in which names of features and classes, and categories with digits in them, are blank."""
-        names = {self.formatter.name(name) for name in self.batch.schema.names} | {*map(str, self.batch.schema.names)}
-        names |= {self.formatter.label(label) for label in self.batch.classes}
-        names |= {word for word, _, _ in self._levels}
+        """The text in which digits are blank that are no numbers: those of names, categories, moments and units."""
+        schema, formatter = self.batch.schema, self.formatter
+        names = {formatter.name(name) for name in schema.names} | {*map(str, schema.names)}
+        names |= {formatter.label(label) for label in self.batch.classes}
+        names |= {word for word, _, _ in self._levels} | self._units
+        for j, pair in enumerate(self._cells):
+            if not self._is_number(j):
+                names |= {formatter.value(self._name(j), value) for value in pair}
         masked = self.text
-        for name in sorted((one for one in names if re.search(r"\d", one)), key=len, reverse=True):
-            masked = _word(name).sub(lambda found: " " * len(found[0]), masked)
+        for name in sorted((one for one in names if _HAS_DIGIT.search(one)), key=len, reverse=True):
+            if not _IS_NUMBER.fullmatch(name):  # a class called 1 is not what the 1 in 1,393 is
+                masked = _word(name).sub(lambda found: " " * len(found[0]), masked)
         return masked
+
+    @cached_property
+    def _units(self) -> set[str]:
+        """What stands around numbers as their unit, and has digits itself."""
+        units = self.formatter.wording.units.values()
+        return {part.strip() for unit in units for part in unit.split("{}") if part.strip()}
+
+    @cached_property
+    def _codes(self) -> set[str]:
+        """Classes and categories that are numbers, as the text would write them."""
+        known = {self.formatter.label(label) for label in self.batch.classes}
+        for j, pair in enumerate(self._cells):
+            known |= set() if self._is_number(j) else {self.formatter.value(self._name(j), value) for value in pair}
+        return {one for one in known if _IS_NUMBER.fullmatch(one)}
 
     @cached_property
     def _levels(self) -> list[tuple[str, int, CellValue]]:
@@ -159,7 +181,7 @@ class _Checker:
         point, thousands = re.escape(phrases["number.decimal_point"]), re.escape(phrases["number.thousands"])
         pattern = re.compile(
             rf"(?<![\w.,])(?P<sign>[-\u2212]?)(?P<whole>\d{{1,3}}(?:{thousands}\d{{3}})+|\d+)(?:{point}(?P<rest>\d+))?"
-            r"(?P<power>[eE][+-]?\d+)?(?![\w])(?P<percent>\s?%)?"
+            r"(?P<power>[eE][+-]?\d+)?(?!\d)(?P<percent>\s?(?:%|(?:per ?cent|Prozent)\b))?"
         )
         dates = self._dates
         found = []
@@ -185,7 +207,9 @@ class _Checker:
                     yield j, bool(is_after)
 
     def _may_stand(self, one: re.Match[str], number: float, places: int) -> bool:
-        """Whether a number that is no value is one of the model's, a count of changes or the number of a line."""
+        """Whether a number that is no value is one of the model's, a class, a count of changes or that of a line."""
+        if not one["percent"] and one[0].strip() in self._codes:
+            return True
         if one["percent"]:
             batch = self.batch
             shares = [*batch.before.probabilities[0], *batch.after.probabilities[0], *batch.criterion.cutoffs]
@@ -197,7 +221,9 @@ class _Checker:
             bounds = [one for one in self.batch.target.given if one is not None]
             if any(_reads_as(float(score), number, places) for score in [*scores, *bounds]):
                 return True
-        if number == self.batch.n_changes[0] and not places:
+        counted = self.formatter.wording.phrases["check.counted"].split()
+        behind = re.match(r"\W*(\w+)", self.text[one.end() :])
+        if number == self.batch.n_changes[0] and behind is not None and behind[1].lower() in counted:
             return True
         line = self.text[: one.start()].rpartition("\n")[2]
         return not line.strip() and self.text[one.end() : one.end() + 1] in (".", ")")
@@ -263,40 +289,65 @@ class _Checker:
         for word, j, level in self._levels:
             for is_after, value in enumerate(self._cells[j]):
                 if value == level:
-                    for one in _word(word).finditer(self.text):
+                    for one in _word(word, re.IGNORECASE).finditer(self.text):
                         found.setdefault((one.start(), one.end(), one[0]), []).append((j, bool(is_after)))
         return [_Mention(*key, tuple(matches)) for key, matches in found.items()]
 
     def _swapped(self) -> Iterable[Problem]:
-        """Where the text has the old value for the new one, and the other way round."""
-        phrases = self.formatter.wording.phrases
-        mentions = sorted([*self._numbers, *self._own_words], key=lambda one: one.start)
+        """Where the text has the old value, or decision, for the new one, and the other way round."""
+        mentions = sorted([*self._numbers, *self._own_words, *self._decisions], key=lambda one: one.start)
         for one, other in pairwise(mentions):
-            between = self.text[one.end : other.start]
-            if len(between) > _NEAR or "\n" in between:
+            is_after_first = self._order(one, other)
+            if is_after_first is None:
                 continue
-            is_after_first = _word(phrases["check.instead"]).search(between) is not None
-            lead = self.text[max(0, one.start - _NEAR) : one.start]
-            is_before_first = (
-                _word(phrases["check.to"]).search(between) is not None
-                and _word(phrases["check.from"]).search(lead) is not None
+            pairs = dict.fromkeys([*self._changed, _DECISION], (is_after_first, not is_after_first))
+            is_right = any((j, a) in one.matches and (j, b) in other.matches for j, (a, b) in pairs.items())
+            wrong = [j for j, (a, b) in pairs.items() if (j, b) in one.matches and (j, a) in other.matches]
+            if wrong and not is_right:
+                yield self._wrong_way_round(wrong[0], one, other)
+
+    def _order(self, one: _Mention, other: _Mention) -> bool | None:
+        """Whether the first of two values that stand side by side is said to be the new one; None if nothing is."""
+        phrases = self.formatter.wording.phrases
+        between, lead = self.text[one.end : other.start], self.text[max(0, one.start - _NEAR) : one.start]
+        if len(between) > _NEAR or "\n" in between:
+            return None
+        instead, start, end = (_word(phrases[f"check.{name}"], re.IGNORECASE) for name in ("instead", "from", "to"))
+        if instead.search(between):
+            return True
+        is_before_first = instead.search(lead[-len(phrases["check.instead"]) - 2 :]) or (
+            end.search(between) and start.search(lead)
+        )
+        return False if is_before_first else None
+
+    def _wrong_way_round(self, j: int, one: _Mention, other: _Mention) -> Problem:
+        text = self.text[one.start : other.end]
+        if j == _DECISION:
+            now, then = (
+                self.formatter.label(self.batch.classes[scored.decided[0]])
+                for scored in (self.batch.before, self.batch.after)
             )
-            if not (is_after_first or is_before_first):
-                continue
-            first, second = (is_after_first, not is_after_first)
-            for j in self._changed:
-                is_right = (j, first) in one.matches and (j, second) in other.matches
-                is_wrong = (j, second) in one.matches and (j, first) in other.matches
-                if is_wrong and not is_right:
-                    before, after = (self.formatter.value(self._name(j), v, self._digits(j, v)) for v in self._cells[j])
-                    message = self._say(
-                        "swapped",
-                        text=self.text[one.start : other.end],
-                        feature=self.formatter.name(self._name(j)),
-                        before=before,
-                        after=after,
-                    )
-                    yield Problem("swapped", message, one.start, other.end)
+            say = self.formatter.wording.say
+            message = say("check.swapped_decision", text=text, before=now, after=then)
+        else:
+            before, after = (self.formatter.value(self._name(j), v, self._digits(j, v)) for v in self._cells[j])
+            name = self.formatter.name(self._name(j))
+            message = self._say("swapped", text=text, feature=name, before=before, after=after)
+        return Problem("swapped", message, one.start, other.end)
+
+    @cached_property
+    def _decisions(self) -> list[_Mention]:
+        """Where the text names the decision, and the one that it would become."""
+        batch = self.batch
+        if batch.before.decided[0] == batch.after.decided[0]:
+            return []
+        labels = [self.formatter.label(batch.classes[one.decided[0]]) for one in (batch.before, batch.after)]
+        return [
+            _Mention(one.start(), one.end(), one[0], ((_DECISION, bool(is_after)),))
+            for is_after, label in enumerate(labels)
+            if not _IS_NUMBER.fullmatch(label)
+            for one in _word(label, re.IGNORECASE).finditer(self.text)
+        ]
 
     def _name(self, j: int) -> Hashable:
         return self.batch.schema.names[j]
@@ -350,7 +401,7 @@ class _Checker:
             return min(stated, key=lambda number: abs(number - encoded)) if stated else None
         if isinstance(after, str):
             names = [word for word, k, level in self._levels if k == j and level == after]
-            return encoded if any(_word(word).search(self.text) for word in names) else None
+            return encoded if any(_word(word, re.IGNORECASE).search(self.text) for word in names) else None
         if isinstance(after, date):
             said = {self.formatter.text(after), after.isoformat()[:10]}
             return encoded if any(one in self.text for one in said) else None
@@ -377,5 +428,5 @@ def _reads_as(value: float, number: float, places: int) -> bool:
     return abs(round(value, places) - number) < 0.5 * 10.0 ** -(places + 6) and number != 0
 
 
-def _word(word: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)")
+def _word(word: str, flags: re.RegexFlag = re.RegexFlag.NOFLAG) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", flags)

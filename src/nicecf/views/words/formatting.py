@@ -60,7 +60,9 @@ class FormattedExplanation:
     ``derived``: what follows from the changes. ``obstacle``: the reason as a letter says it. ``is_score``: a chance
     is a score, and the decision whether it lies in the target; ``out_of_reach``: the target, if it does not.
     ``quantity``: where a decision and its chance do not say it all, what every chance here is of, the same before and
-    after; ``quantity_of``: the class it is the probability of; ``line``: what decides.
+    after; ``quantity_of``: the class it is the probability of; ``line``: what decides. ``is_same``: the decision stays
+    as it is, and what changes is that it meets all that was asked for. ``target``: the decision that was asked for, if
+    it was a certain one.
     """
 
     is_found: bool
@@ -81,6 +83,8 @@ class FormattedExplanation:
     quantity: str | None = None
     quantity_of: str = ""
     line: str = ""
+    is_same: bool = False
+    target: str | None = None
 
     @property
     def n_changes(self) -> int:
@@ -139,10 +143,21 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
             derived=derived[i],
             is_score=batch.target is not None,
             out_of_reach=labels[1] if batch.is_best_effort else None,
+            is_same=bool(changes[i] and batch.target is None and batch.before.decided[i] == batch.after.decided[i]),
+            target=_asked_for(batch, i, formatter),
             **told[i],
         )
         for i in range(len(batch))
     ]
+
+
+def _asked_for(batch: Batch, i: int, formatter: Formatter) -> str | None:
+    """The decision that was asked for, or several of them; None if any other would do."""
+    asked = batch.provenance.call_of(int(batch.rows[i]))["target_class"]
+    if batch.target is not None or asked == "other":
+        return None
+    labels = asked if isinstance(asked, list) else [asked]
+    return formatter.wording.phrases["statement.or"].join(formatter.label(label) for label in labels)
 
 
 def _formatted_donor(batch: Batch, i: int, formatter: Formatter) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
@@ -62,9 +63,11 @@ def plain_letter(one: FormattedExplanation, wording: Wording) -> str:
 
 
 def _entries_by_row(batch: Batch) -> list[Ints]:
-    order = np.argsort(batch.rows, kind="stable")
-    starts = np.flatnonzero(np.diff(batch.rows[order], prepend=-1))
-    return np.split(order, starts[1:]) if len(order) else []
+    """The entries of each row, the rows in the order of the entries; what stands there twice, once."""
+    of_row: dict[int, dict[int, int]] = {}
+    for entry, (row, number) in enumerate(zip(batch.rows.tolist(), batch.numbers.tolist(), strict=True)):
+        of_row.setdefault(row, {}).setdefault(number, entry)
+    return [np.array(list(entries.values()), dtype=np.intp) for entries in of_row.values()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +77,11 @@ class _OfRow:
     batch: Batch
     formatter: Formatter
     entry: int
+
+    @property
+    def has_target(self) -> bool:
+        """Whether a certain decision was wanted, and not just another one."""
+        return self.batch.target is not None or self.batch.provenance.call["target_class"] != "other"
 
     def data(self) -> str:
         """The information that was used, a line for each feature."""
@@ -123,21 +131,20 @@ class _Letter:
     of_batch: _OfRow | None = None
 
     def by(self, template: Template) -> str:
-        """The letter that a template makes; OptionError for a field that there is nothing for."""
-        part, known = self._part, self._fields
-        own = self.own or {}
+        """The letter that a template makes; OptionError for a field that there is nothing for, in any of its parts."""
+        part, known, own = self._part, self._fields, self.own or {}
         for name in own:
-            if name in known:
+            if name in _FIELDS:
                 raise OptionError(f"fields has {name!r}, which nicecf fills in itself; choose another name.")
-        wanted = template.fields(part)
-        for name in wanted:
-            if name not in known and name not in own:
-                every = [*known, *own]
-                raise OptionError(
-                    f"the template {template.name} has the field {{{name}}}, which nothing is known of: pass "
-                    f"fields={{{name!r}: ...}}, or use one of {listed(every)}.{did_you_mean(name, every)}"
-                )
-        values = {name: known[name]() if name in known else own[name] for name in wanted}
+        for each in get_args(Part):
+            for name in template.fields(each):
+                if name not in own and (name not in _FIELDS or (each == part and name not in known)):
+                    every = [*(known if each == part else _FIELDS), *own]
+                    raise OptionError(
+                        f"the template {template.name} has the field {{{name}}}, which nothing is known of: pass "
+                        f"fields={{{name!r}: ...}}, or use one of {listed(every)}.{did_you_mean(name, every)}"
+                    )
+        values = {name: known[name]() if name in known else own[name] for name in template.fields(part)}
         return template.parts[part].format(**values)
 
     @property
@@ -158,7 +165,7 @@ class _Letter:
         of_changes = {
             "other": lambda: self._first.other,
             "ways": self._ways,
-            "coded_changes": self._coded_changes,
+            "coded_ways": self._coded_ways,
         }
         return {
             "title": self._title,
@@ -177,12 +184,16 @@ class _Letter:
         return say(self._first, self.wording, phrase, **more)
 
     def _title(self) -> str:
+        if self._first.is_same:
+            return self._say("letter.title_same")
         if self._part == "changed" and len(self.ways) > 1:
             return self._say("letter.title_of_several")
         endings = {"unchanged": "_unchanged", "not_found": "_of_none"}
         return self._say(f"letter.title{endings.get(self._part, '')}")
 
     def _closing(self) -> str:
+        if self._first.is_same:
+            return self._say("letter.closing_same")
         if self._part == "changed" and len(self.ways) > 1:
             return self._say("letter.closing_of_several")
         return self._say("letter.closing_of_none" if self._part == "not_found" else "letter.closing")
@@ -202,7 +213,7 @@ class _Letter:
             if one.out_of_reach is not None:
                 head = self._say("letter.nearest", target=one.out_of_reach)
             else:
-                head = self._of_count("letter.otherwise", one)
+                head = self._of_count("letter.same" if one.is_same else "letter.otherwise", one)
             return "\n".join([head, *changes(one), *follows("derived.letter_changes", one, self.wording)])
         parts = [self._say("letter.several")]
         for number, one in enumerate(self.ways):
@@ -215,14 +226,16 @@ class _Letter:
             return say(one, self.wording, f"{phrase}_one")
         return say(one, self.wording, phrase, count=one.n_changes)
 
-    def _coded_changes(self) -> str:
+    def _coded_ways(self) -> str:
         if self.codes is None:
             raise OptionError(
-                "the template has {coded_changes}: pass codes= (--codes), your table of codes, to label them by."
+                "the template has {coded_ways}: pass codes= (--codes), your table of codes, to label the changes by."
             )
-        if len(self.ways) == 1:
-            return "\n".join(self._coded(self._first))
-        return self._in_ways(self._coded)
+        if len(self.ways) > 1:
+            ways = self._in_ways(self._coded).partition("\n\n")[2]
+            return "\n\n".join([self._say("letter.coded_several"), ways])
+        head = "letter.coded_nearest" if self._part == "nearest" else "letter.coded"
+        return "\n".join([self._say(head), *self._coded(self._first)])
 
     def _coded(self, one: FormattedExplanation) -> list[str]:
         found = []
@@ -244,6 +257,16 @@ class _Letter:
         return code
 
     def _principal_reasons(self) -> str:
+        if self.of_batch is not None and not self.of_batch.has_target:
+            raise OptionError(
+                "a letter with principal reasons is for a decision that was not the one wanted: say which was, with "
+                "explain(X, target_class=...)."
+            )
+        if self._first.is_same:
+            raise OptionError(
+                f"a letter with principal reasons is for a decision that was not the one wanted, but it is already "
+                f"{self._first.decision!r}, only not clearly enough. Leave the row out."
+            )
         if not self.reasons:
             raise OptionError(
                 "the template has {principal_reasons}: pass principal_reasons= (--reasons), which are yours and not "
@@ -255,7 +278,15 @@ class _Letter:
 
     def _obstacle(self) -> str:
         one, wording = self._first, self.wording
-        return "\n\n".join([say(one, wording, "letter.not_found"), one.obstacle])
+        phrase = "letter.not_found" if one.target is None or one.is_score else "letter.not_found_for"
+        return "\n\n".join(part for part in (say(one, wording, phrase, target=one.target), one.obstacle) if part)
+
+
+# All that nicecf fills in; some of it only in some parts.
+_FIELDS = (
+    *("title", "assessment", "decision", "figures", "closing", "principal_reasons", "other", "ways", "coded_ways"),
+    *("nothing_to_change", "obstacle", "data", "technical"),
+)
 
 
 def _own_fields(fields: object) -> dict[str, str]:
