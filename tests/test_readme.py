@@ -32,7 +32,13 @@ NOT_RUN = {
     "nicecf benchmark growth --out results": "takes minutes; test_growth runs a smaller one",
 }
 # What these show is tested elsewhere as well: `make test-deep` runs them.
-SLOW_PAGES = {"docs/pictures.md", "docs/experiments.md"}
+SLOW_PAGES = {
+    "docs/pictures.md",
+    "docs/experiments.md",
+    "docs/thorough.md",
+    "docs/tutorials/fraud.md",
+    "docs/tutorials/reward.md",
+}
 # Languages of blocks, and of those that are not run here where they may be.
 LANGUAGES = {"python", "sh", "bash", "text", "toml"}
 ELSEWHERE = {"docs/coming_from.md": {"py": "code for other packages, which the tests do not have"}}
@@ -104,7 +110,7 @@ def run_block(block, names, page):
             if not command.startswith(tuple(NOT_RUN)):
                 assert "nicecf " in command, f"{command}: neither run nor among what is not run"
                 printed.append(run_command(command, expected))
-        return "".join(printed)
+        return "".join(printed) if printed else None
     return None
 
 

@@ -997,10 +997,10 @@ class TestStreams:
         ("command", "unbuffered"),
         [
             ("nicecf --help", ""),
-            ("nicecf show explained.csv", ""),
-            (f"{ASK} --out out.csv", "1"),
             (f"{ASK} --out -", ""),
             *deep(
+                ("nicecf show explained.csv", ""),
+                (f"{ASK} --out out.csv", "1"),
                 ("nicecf --help", "1"),
                 ("nicecf --version", ""),
                 ("nicecf --version", "1"),

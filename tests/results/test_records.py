@@ -528,7 +528,7 @@ def is_of(path, known):
     return any(path[: len(one)] == one for one in known)
 
 
-@pytest.mark.parametrize("share", [3, *deep(1)])
+@pytest.mark.parametrize("share", [9, *deep(3, 1)])
 def test_no_leaf_of_a_record_can_be_changed_unseen(quick, explained, share):
     record = with_files([explained], {"explainer": "a.nice"})[0]
     assert replay(record, quick).is_same
