@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf.results.batch import Batch
+from nicecf.support.phrases import Probability, Statement, plain_classes
 from nicecf.support.types import CellValue, Json
 from nicecf.views.documents.document import NOTHING
 from nicecf.views.documents.html import text
@@ -83,13 +84,24 @@ def asked(batch: Batch, known: dict[str, Json], rules: Sequence[dict[str, Json]]
         ),
     }
     if options.get("decision"):
-        lines[teller.say("report.decision_rule")] = fact(options["decision"])
+        lines[teller.say("report.decision_rule")] = _cutoffs(batch, formatter) or fact(options["decision"])
     every = {**options, **{teller.say("report.call", name=name): value for name, value in call.items()}}
     return section(
         formatter.say("asked"),
         _decisions(batch, formatter),
         facts(lines),
         folded(formatter.say("options"), facts(every)),
+    )
+
+
+def _cutoffs(batch: Batch, formatter: HtmlFormatter) -> str:
+    """From which probabilities on classes are decided, in words; nothing where that is not how."""
+    return formatter.formatter.clauses(
+        *(
+            Statement("line.cutoff", {"label": plain_classes([label]), "limit": Probability(cutoff, is_exact=True)})
+            for label, cutoff in zip(batch.classes, batch.criterion.cutoffs, strict=True)
+            if cutoff == cutoff  # NaN where a class has none
+        )
     )
 
 
