@@ -410,3 +410,14 @@ def test_ordinary_writing_is_understood(text):
         .explain(X[:1])
     )
     assert one.check_text(text), str(one.check_text(text))
+
+
+def test_a_number_of_another_feature_is_not_the_value_that_was_needed():
+    X = pd.DataFrame({"income": [3610, 4250, 5000, 3000] * 10, "debt_to_income": [3, 5, 2, 4] * 10})
+    model = lambda X: np.column_stack([X["income"] < 4000, X["income"] >= 4000]) * 0.76 + 0.12
+    y = ["denied", "approved", "approved", "denied"] * 10
+    (one,) = NICE(model, classes=["denied", "approved"]).fit(X, y).explain(X[:1])
+    assert one.check_text("With an income of 4,250 you would have been approved.")
+    assert one.check_text("With 4,250 instead of 3,610 you would have been approved.")
+    check = one.check_text("With a debt to income of 4,250 you would have been approved.")
+    assert [problem.kind for problem in check.problems] == ["unsaid"]

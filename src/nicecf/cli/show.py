@@ -14,7 +14,7 @@ from nicecf.cli.terminal import in_one_line, remark, say
 
 if TYPE_CHECKING:
     from nicecf import Wording
-    from nicecf.views.exported_table import Outcome, SavedChange
+    from nicecf.views.saved_explanation import Outcome, SavedChange
 
 _MOST_LISTED = 10
 # Of a position: Python refuses to read numbers with thousands of digits.

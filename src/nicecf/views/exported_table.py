@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date, timedelta
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -17,22 +17,19 @@ from scipy import sparse
 from nicecf.exceptions import FileError, listed, plain
 from nicecf.models.criterion import Kind
 from nicecf.results.batch import Batch
-from nicecf.rules.moments import moment_of, plain_text
-from nicecf.support.formats import one_line
+from nicecf.rules.moments import plain_text
 from nicecf.support.options import choose
-from nicecf.support.phrases import REFERENCE, english, in_english
+from nicecf.support.phrases import english, in_english
 from nicecf.support.types import CellValue, Json, Label
 from nicecf.views import words
 from nicecf.views.documents.columns import short
+from nicecf.views.saved_explanation import Outcome, SavedChange
 from nicecf.views.words.formatting import (
-    FormattedChange,
     FormattedExplanation,
     Formatter,
-    by_importance,
     formatted,
-    obstacle,
-    readable_names,
 )
+from nicecf.views.words.importance import by_importance
 from nicecf.views.words.line import Line, lines_of
 from nicecf.views.words.wording import Wording
 
@@ -64,9 +61,6 @@ PREFIX = "cf_"
 
 # Of the message about a damaged line.
 _LONGEST = 200
-
-# The styles that a table has all the parts of; the analyst's needs distances.
-SavedStyle: TypeAlias = Literal["sentence", "bullets", "letter"]
 
 
 def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | None = None) -> pd.DataFrame:
@@ -205,158 +199,6 @@ def _json(value: CellValue) -> Json:
     if isinstance(value, (date, timedelta)):
         return plain_text(value)
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
-
-
-@dataclass(frozen=True)
-class SavedChange:
-    """A change as a table holds it: values as they are said, rounded where the decision allows it; None: missing.
-
-    ``kind``: what these texts are; those of an earlier version are said as they are. ``is_together``: it is one change
-    with the one before it; ``whole``: that change in three words, if it is a category in several columns. ``derived``:
-    it follows from the others.
-    """
-
-    feature: str
-    before: str | None
-    after: str | None
-    step: int
-    probability: float
-    direction: int
-    kind: Literal["text", "number", "year", "moment"] = "text"
-    is_together: bool = False
-    whole: tuple[str, str, str] | None = None
-    derived: bool = False
-
-    def formatted(self, formatter: Formatter) -> FormattedChange:
-        """The change in a wording, with the digits of the table."""
-        own = Formatter(formatter.wording, formatter.is_letter, readable_names([self.feature]), self._years)
-        before, after = (self._value(value, own) for value in (self.before, self.after))
-        whole = None if self.whole is None else FormattedChange(*self.whole)
-        return FormattedChange(
-            own.name(self.feature),
-            before,
-            after,
-            column=self.feature,
-            goes=self.direction,
-            step=self.step,
-            is_together=self.is_together,
-            whole=whole,
-        )
-
-    @property
-    def _years(self) -> frozenset[Hashable]:
-        return frozenset([self.feature] if self.kind == "year" else [])
-
-    def _value(self, text: str | None, formatter: Formatter) -> str:
-        if text is None:
-            return formatter.value(self.feature, None)
-        if self.kind in ("number", "year"):
-            return formatter.measured(self.feature, text)
-        moment = moment_of(text) if self.kind == "moment" else None
-        said = formatter.wording.value(self.feature, text) if moment is None else formatter.text(moment)
-        return formatter.wording.measured(self.feature, text if said is None else said)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One line of a table, read back; ``number``: which it is among the counterfactuals of its row.
-
-    ``is_score``: its probabilities are scores.
-    """
-
-    row: str
-    number: int
-    found: bool
-    predicted: Label
-    probability_before: float
-    predicted_after: Label
-    probability: float
-    changes: tuple[SavedChange, ...]
-    text: str
-    reason: str | None
-    note: str | None
-    is_score: bool = False
-    reason_kind: str | None = None
-    line: Line | None = None
-
-    def chance(self, probability: float, wording: Wording | None = None) -> str:
-        """A probability for people, or a score."""
-        formatter = Formatter(Wording() if wording is None else wording)
-        if self.is_score:
-            return formatter.number(f"{probability:.6g}")
-        return formatter.chances(np.array([probability]))[0]
-
-    @property
-    def chance_of(self) -> str:
-        """What stands above probabilities, or scores."""
-        return "score" if self.is_score else f"P({self.decision_after})"
-
-    @property
-    def decision(self) -> str:
-        """What the decision is called where there is no wording."""
-        return Formatter(Wording()).label(self.predicted)
-
-    @property
-    def decision_after(self) -> str:
-        """The same for the counterfactual."""
-        return Formatter(Wording()).label(self.predicted_after)
-
-    def decided(self, *, is_after: bool, wording: Wording | None = None) -> str:
-        """A decision with its chance: that of the row, or that of the counterfactual."""
-        one = self.parts(Formatter(Wording() if wording is None else wording))
-        label, chance = (one.other, one.other_chance) if is_after else (one.decision, one.chance)
-        wording = wording or Wording()
-        if self.line is not None:
-            chance = wording.say("line.of", quantity_of=one.quantity_of, chance=chance)
-        return wording.say("table.decision", decision=label, chance=chance)
-
-    def parts(self, formatter: Formatter) -> FormattedExplanation:
-        """The explanation in parts, with the digits of the table: there is no model to ask."""
-        wording = formatter.wording
-        chances = np.array([self.probability_before, self.probability if self.found else 0.0])
-        now, then = (self.chance(one, wording) for one in chances.tolist())
-        told: dict[str, Any] = {}
-        if self.line is not None:
-            now, then = (formatter.percentage(text) for text in (self.line.before, self.line.after))
-            told = formatter.told(self.line)
-        changes = [one.formatted(formatter) for one in self.changes]
-        return FormattedExplanation(
-            is_found=self.found,
-            decision=formatter.label(self.predicted),
-            chance=now,
-            other=formatter.label(self.predicted_after),
-            other_chance=then,
-            other_chance_before="",
-            changes=tuple(one for one, of in zip(changes, self.changes, strict=True) if not of.derived),
-            distance="",
-            donor=None,
-            reason=self._reason(formatter),
-            obstacle="" if self.reason_kind is None else obstacle(self.reason_kind, None, formatter),
-            note=self.note,
-            derived=tuple(one for one, of in zip(changes, self.changes, strict=True) if of.derived),
-            is_score=self.is_score,
-            is_same=bool(changes) and not self.is_score and self.predicted == self.predicted_after,
-            **told,
-        )
-
-    def _reason(self, formatter: Formatter) -> str:
-        """Why there is no counterfactual: a file holds it in English, and its kind for other languages."""
-        if formatter.wording.language == REFERENCE or self.reason_kind is None:
-            return _renamed(self.reason or "", formatter.wording)
-        return obstacle(self.reason_kind, None, formatter).removesuffix(".")
-
-    def restyled(self, style: str, wording: Wording | None = None) -> str:
-        """The explanation in another style, with the digits of the table: there is no model to ask."""
-        choose("style", style, get_args(SavedStyle))
-        wording = Wording() if wording is None else wording
-        return words.in_style(self.parts(Formatter(wording, is_letter=style == "letter")), style, wording)
-
-
-def _renamed(reason: str, wording: Wording) -> str:
-    """An English reason in which the names of a wording stand for what is in quotes: a file holds no statements."""
-    for one, name in {**wording.names, **wording.classes}.items():
-        reason = reason.replace(repr(one), name) if isinstance(one, str) else reason
-    return one_line(reason)
 
 
 def has_the_columns(frame: pd.DataFrame) -> bool:

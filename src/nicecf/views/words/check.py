@@ -397,7 +397,8 @@ class _Checker:
         if j in self._wholes:
             return encoded if _word(self._wholes[j]).search(self.text) else None
         if self._is_number(j) and after is not None:
-            stated = [one.number for one in self._numbers if (j, True) in one.matches and one.number is not None]
+            told = [one for one in self._numbers if (j, True) in one.matches and self._may_be_of(j, one)]
+            stated = [one.number for one in told if one.number is not None]
             return min(stated, key=lambda number: abs(number - encoded)) if stated else None
         if isinstance(after, str):
             names = [word for word, k, level in self._levels if k == j and level == after]
@@ -408,6 +409,27 @@ class _Checker:
         # Yes or no, missing, a duration: the words for it are many, so its name has to do.
         called = {self.formatter.name(self._name(j)), str(self._name(j))}
         return encoded if any(_word(name).search(self.text) for name in called) else None
+
+    def _may_be_of(self, j: int, one: _Mention) -> bool:
+        """Whether a number may be a value of a column: not if the words before it name other columns only."""
+        ends = [other.end for other in (*self._numbers, *self._own_words) if other.end <= one.start]
+        start = max([0, *ends, *(self.text.rfind(mark, 0, one.start) for mark in (". ", ";", "\n"))])
+        words, named = self.text[start : one.start], set()
+        for name, place in self._names:
+            if _word(name, re.IGNORECASE).search(words):
+                named.add(place)
+                words = _word(name, re.IGNORECASE).sub(" ", words)  # "income" is not named by "debt to income"
+        return not named or j in named
+
+    @cached_property
+    def _names(self) -> list[tuple[str, int]]:
+        """What columns are called, the longest names first."""
+        names = [
+            (called, j)
+            for j, name in enumerate(self.batch.schema.names)
+            for called in {str(name), self.formatter.name(name)}
+        ]
+        return sorted(names, key=lambda one: -len(one[0]))
 
     @cached_property
     def _wholes(self) -> dict[int, str]:

@@ -17,7 +17,7 @@ from nicecf.tables.statistics import ColumnStatistics
 from nicecf.tables.temporal import Temporal
 from nicecf.views.plots.formatting import PlotFormatter
 from nicecf.views.telling import Teller
-from nicecf.views.words.formatting import by_importance
+from nicecf.views.words.importance import by_importance
 from nicecf.views.words.line import lines_of
 from nicecf.views.words.wording import Wording
 
