@@ -36,6 +36,8 @@ SLOW_PAGES = {
     "docs/pictures.md",
     "docs/experiments.md",
     "docs/thorough.md",
+    "docs/tutorials/credit.md",
+    "docs/tutorials/dates.md",
     "docs/tutorials/fraud.md",
     "docs/tutorials/reward.md",
 }

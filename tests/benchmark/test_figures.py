@@ -28,6 +28,8 @@ from nicecf.benchmark.report.names import (
 from nicecf.views.plots.labels import Box, around, levels, spread
 from strategies import fewer
 
+pytestmark = pytest.mark.deep  # of reports that are written a few times a year
+
 nan = np.nan
 drawing = pytest.mark.skipif(
     find_spec("matplotlib") is None, reason="matplotlib is not installed: pip install 'nicecf[benchmark]'"

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from markers import deep
 from nicecf import NICE, Constraints, ModelError, NicecfError, OptionError, replay, testing
 from nicecf.rules.privacy import Privacy
 from nicecf.tables.files import like, read_cells
@@ -294,9 +295,11 @@ GUARDS = [{"min_count": 5}, {"min_count": 5, "share_donor": False}]
     ("options", "asked"),
     [
         ({}, {}),
-        ({"optimize": "none"}, {}),
-        ({"optimize": "none"}, {"constraints": Constraints(max_changes=1)}),
-        ({}, {"constraints": Constraints(immutable=["points", "income"])}),
+        *deep(
+            ({"optimize": "none"}, {}),
+            ({"optimize": "none"}, {"constraints": Constraints(max_changes=1)}),
+            ({}, {"constraints": Constraints(immutable=["points", "income"])}),
+        ),
         ({"optimize": "plausibility"}, {"constraints": Constraints(immutable=["points"], ranges={"income": (None, 11)})}),
         ({"search": "thorough"}, {"n_counterfactuals": 3}),
         ({"search": "thorough"}, {"constraints": Constraints(immutable=["points", "income"], max_changes=2)}),

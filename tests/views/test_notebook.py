@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from markers import deep
 from nicecf import NICE, Constraints, FileError, OptionError, Wording
 from nicecf.support.formats import percent
 from nicecf.tables import files as tablefiles
@@ -466,8 +467,9 @@ NAMES = {
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
-def test_names_that_are_no_text_are_shown_everywhere(names, tmp_path):
+@pytest.mark.parametrize("name", ["odd", *deep("levels", "tuples", "numbers")])
+def test_names_that_are_no_text_are_shown_everywhere(name, tmp_path):
+    names = NAMES[name]
     plots = pytest.importorskip("nicecf.plots")
     pytest.importorskip("matplotlib").use("agg")
     amount, rate, home = names
