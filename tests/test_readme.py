@@ -38,6 +38,8 @@ SLOW_PAGES = {
     "docs/thorough.md",
     "docs/tutorials/credit.md",
     "docs/tutorials/dates.md",
+    "docs/tutorials/limits.md",
+    "docs/tutorials/multiclass.md",
     "docs/tutorials/fraud.md",
     "docs/tutorials/reward.md",
 }

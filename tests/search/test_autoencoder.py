@@ -34,6 +34,7 @@ def test_rare_categories_of_a_wide_column_get_no_input(monkeypatch):
     assert inputs(np.array([[0.0], [1], [2], [3]])).tolist() == [[0, 0], [1, 0], [0, 1], [0, 0]]
 
 
+@pytest.mark.deep
 def test_rows_like_the_training_rows_have_the_smaller_error():
     random = np.random.default_rng(0)
     t = random.random(2000)
