@@ -19,7 +19,7 @@ help:            ## show this list
 demo: .venv/demo.done            ## one person's counterfactuals side by side, then a test set by both searches
 	$(BIN)/python -m nicecf.cli.showcase
 
-test: .venv/test.done            ## everything that can fail (three minutes on two cores)
+test: .venv/test.done            ## everything that can fail (five minutes on two cores)
 	$(PYTEST)
 
 test-deep: .venv/test.done       ## the same with many examples, every kill, memory, and on the oldest versions
