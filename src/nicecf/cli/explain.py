@@ -152,9 +152,10 @@ def _run(options: argparse.Namespace) -> int:
 
 def _files(options: argparse.Namespace, model: str, wording: Wording | None) -> dict[str, str]:
     """The files that a report is about."""
+    from nicecf import Wording
     from nicecf.views.telling import Teller
 
-    teller = Teller.of(None, wording)
+    teller = Teller(wording or Wording())
     named = {"rows": options.table, "explainer": options.explainer, "model": model}
     return {teller.say(f"report.file_{what}"): str(path) for what, path in named.items() if path not in (None, "-")}
 

@@ -133,7 +133,7 @@ def _told(one: Outcome, number: int, count: int, where: str, style: str | None, 
 
 def _values(each: SavedChange, wording: Wording | None) -> tuple[str, str]:
     from nicecf import Wording
-    from nicecf.views.words.formatting import Formatter
+    from nicecf.views.words.formatter import Formatter
 
     said = each.formatted(Formatter(Wording() if wording is None else wording))
     return said.before, said.after

@@ -16,8 +16,7 @@ from nicecf.models.scores import ScoreTarget
 from nicecf.results.long_tables import Front, Steps
 from nicecf.results.provenance import Provenance
 from nicecf.results.table_distance import TableDistance
-from nicecf.support.formats import percent
-from nicecf.support.types import Bools, Floats, Ints, Label, Objects, Table
+from nicecf.support.types import Bools, Floats, Ints, Objects, Table
 from nicecf.tables.pandas_frames import PandasFrames
 from nicecf.tables.schema import Schema, differs
 
@@ -172,14 +171,6 @@ class Batch:
     def probability(self) -> Floats:
         """The probability of that class; NaN where none was found."""
         return np.where(self.found, self.after.probability, np.nan)
-
-    def chance(self, probability: float) -> str:
-        """A probability for people, or a score."""
-        return percent(probability) if self.target is None else self.target.text(probability)
-
-    def chance_of(self, label: Label) -> str:
-        """What stands above probabilities of a class, or above scores."""
-        return f"P({label})" if self.target is None else "score"
 
     @cached_property
     def first_of_rows(self) -> Ints:

@@ -24,11 +24,8 @@ from nicecf.support.types import CellValue, Json, Label
 from nicecf.views import words
 from nicecf.views.documents.columns import short
 from nicecf.views.saved_explanation import Outcome, SavedChange
-from nicecf.views.words.formatting import (
-    FormattedExplanation,
-    Formatter,
-    formatted,
-)
+from nicecf.views.words.formatter import Formatter
+from nicecf.views.words.formatting import FormattedExplanation, formatted
 from nicecf.views.words.importance import by_importance
 from nicecf.views.words.line import Line, lines_of
 from nicecf.views.words.wording import Wording

@@ -18,8 +18,6 @@ from nicecf.views.words.line import lines_of
 from nicecf.views.words.wording import Wording
 
 _ROWS_SHOWN = 10
-# What is said of a change that follows from others, where its probability would stand: it is no step of the walk.
-FOLLOWS = "follows"
 
 
 @dataclass(frozen=True)

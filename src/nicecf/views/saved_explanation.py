@@ -14,7 +14,8 @@ from nicecf.support.options import choose
 from nicecf.support.phrases import REFERENCE
 from nicecf.support.types import Label
 from nicecf.views import words
-from nicecf.views.words.formatting import FormattedChange, FormattedExplanation, Formatter, obstacle, readable_names
+from nicecf.views.words.formatter import Formatter, readable_names
+from nicecf.views.words.formatting import FormattedChange, FormattedExplanation, obstacle
 from nicecf.views.words.line import Line
 from nicecf.views.words.wording import Wording
 

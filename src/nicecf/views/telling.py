@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 
-from nicecf.exceptions import OptionError
 from nicecf.models.scores import ScoreTarget
 from nicecf.results.batch import Batch
 from nicecf.support.formats import localised, one_line, said_moment, shown, signed_duration, whole_percent
@@ -27,15 +26,9 @@ class Teller:
     wording: Wording
 
     @classmethod
-    def of(cls, batch: Batch | None, wording: Wording | None) -> Teller:
+    def of(cls, batch: Batch, wording: Wording | None) -> Teller:
         """Raises OptionError if the wording is not one, or names what the batch does not have."""
-        if wording is None:
-            return cls(Wording())
-        if not isinstance(wording, Wording):
-            raise OptionError(f"wording must be a nicecf.Wording, or None, got {type(wording).__name__}.")
-        if batch is not None:
-            wording.check(batch.schema.names, batch.classes)
-        return cls(wording)
+        return cls(Wording.given(wording, batch.schema.names, batch.classes))
 
     def say(self, phrase: str, **fields: object) -> str:
         """A phrase with its fields filled in; whole numbers in the manner of the language."""

@@ -18,7 +18,7 @@ from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import TableStatistics
 from nicecf.tables.temporal import plain_moment
 from nicecf.views.telling import Teller
-from nicecf.views.words.formatting import Formatter
+from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.rounding import digits, formatted_numbers
 from nicecf.views.words.wording import Wording
 

@@ -15,7 +15,7 @@ from nicecf.views.report.formatting import HtmlFormatter
 from nicecf.views.report.look import SCRIPT, STYLE
 from nicecf.views.report.rows import every_row, not_found
 from nicecf.views.summary import summary_of
-from nicecf.views.words.formatting import Formatter
+from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.wording import Wording
 
 __all__ = ["report_html", "write_report"]

@@ -15,7 +15,7 @@ from nicecf.views.documents.document import NOTHING
 from nicecf.views.documents.html import TableLook, text
 from nicecf.views.documents.page import bar
 from nicecf.views.telling import Teller
-from nicecf.views.words.formatting import Formatter
+from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.wording import Wording
 
 # A name that is longer may be broken between its parts.

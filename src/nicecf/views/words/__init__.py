@@ -7,7 +7,8 @@ from typing import Literal, TypeAlias, get_args
 
 from nicecf.results.batch import Batch
 from nicecf.support.options import choose
-from nicecf.views.words.formatting import FormattedExplanation, Formatter, formatted
+from nicecf.views.words.formatter import Formatter
+from nicecf.views.words.formatting import FormattedExplanation, formatted
 from nicecf.views.words.letters import plain_letter
 from nicecf.views.words.saying import derived, follows, lines, put, say, units
 from nicecf.views.words.wording import Wording

@@ -15,7 +15,8 @@ import numpy as np
 from nicecf.exceptions import OptionError, plain
 from nicecf.results.batch import Batch
 from nicecf.support.types import CellValue, Floats, is_number
-from nicecf.views.words.formatting import Formatter, formatted
+from nicecf.views.words.formatter import Formatter
+from nicecf.views.words.formatting import formatted
 from nicecf.views.words.wording import Wording
 
 Kind: TypeAlias = Literal["number", "category", "class", "swapped", "unsaid", "still", "not_found", "no_model"]

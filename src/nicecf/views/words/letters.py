@@ -14,7 +14,8 @@ from nicecf.results.batch import Batch
 from nicecf.support.formats import one_line
 from nicecf.support.types import Ints
 from nicecf.views.words.codes import ReasonCodes
-from nicecf.views.words.formatting import FormattedChange, FormattedExplanation, Formatter, formatted
+from nicecf.views.words.formatter import Formatter
+from nicecf.views.words.formatting import FormattedChange, FormattedExplanation, formatted
 from nicecf.views.words.rounding import digits
 from nicecf.views.words.saying import follows, lines, put, say, units
 from nicecf.views.words.templates import Part, Template

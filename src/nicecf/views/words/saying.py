@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from nicecf.views.words.formatting import FormattedChange, FormattedExplanation
 from nicecf.views.words.wording import Wording
 
@@ -27,9 +25,12 @@ def named_chance(one: FormattedExplanation, wording: Wording, chance: str) -> st
 
 def units(one: FormattedExplanation) -> list[list[FormattedChange]]:
     """The changes; those that are one change stand together, or as one if they are one category in several columns."""
-    starts = [number for number, each in enumerate(one.changes) if not each.is_together]
-    number_of = {id(each): sum(start <= at for start in starts) for at, each in enumerate(one.changes)}
-    found = [list(some) for _, some in groupby(one.changes, key=lambda each: number_of[id(each)])]
+    found: list[list[FormattedChange]] = []
+    for each in one.changes:
+        if each.is_together:
+            found[-1].append(each)
+        else:
+            found.append([each])
     return [[some[0].whole] if some[0].whole is not None else some for some in found]
 
 

@@ -102,6 +102,16 @@ class Wording:
         except OptionError as error:
             raise OptionError(f"{path}: {error}") from error
 
+    @classmethod
+    def given(cls, wording: Wording | None, features: Iterable[Hashable], classes: Iterable[Hashable]) -> Wording:
+        """What was passed for a table, or the default; OptionError if it is not a wording, or not one for the table."""
+        if wording is None:
+            return cls()
+        if not isinstance(wording, Wording):
+            raise OptionError(f"wording must be a nicecf.Wording, or None, got {type(wording).__name__}.")
+        wording.check(features, classes)
+        return wording
+
     def check(self, features: Iterable[Hashable], classes: Iterable[Hashable]) -> None:
         """Raises OptionError if it names features or classes that a table and its model do not have."""
         features = list(features)
