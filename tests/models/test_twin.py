@@ -42,6 +42,10 @@ def dense(X):
 # Every way into a forest: a frame by column, as a whole, without missing values by scalers, an array as it is.
 PREPROCESSING = {
     "imputed": (by_column(), X),
+    "filled in": (by_column(numbers=SimpleImputer(strategy="median")), X),
+    "filled in with a constant": (by_column(numbers=SimpleImputer(strategy="constant", fill_value=-1.0)), X),
+    "filled in, and said so": (by_column(numbers=SimpleImputer(add_indicator=True)), X),
+    "zeros filled in": (by_column(numbers=SimpleImputer(missing_values=0)), dense(X)),
     "scaled": (by_column(numbers=StandardScaler()), dense(X)),
     "to [-1, 1]": (by_column(numbers=MinMaxScaler((-1, 1), clip=True)), dense(X)),
     "as they are": (by_column(ignore=False, numbers="passthrough"), dense(X)),
@@ -90,6 +94,16 @@ def test_the_twin_gives_the_same_answers_with_one_call_of_the_model(name, head):
     for cfs in (confirmed, unconfirmed):
         assert_same(plain, cfs)
         assert np.array_equal(plain.probability, cfs.probability)
+
+
+def test_numbers_are_filled_in_without_calling_the_imputer_also_of_a_model_that_was_saved(monkeypatch):
+    model = pickle.loads(pickle.dumps(forest(by_column(numbers=SimpleImputer(strategy="median")), X)))
+    schema, rows = Schema.of(X, "auto")
+    assert np.isnan(rows).any()
+    expected = model.predict_proba(X)
+    twin = TreeTwin(model, schema)
+    monkeypatch.setattr(SimpleImputer, "transform", lambda *_: pytest.fail("it was called"))
+    assert np.array_equal(twin(rows, schema), expected)
 
 
 def test_the_thorough_search_needs_one_call_too():

@@ -110,7 +110,7 @@ class Whole:
 
 
 class ByColumn:
-    """A fitted ColumnTransformer: one-hot codes are looked up, scalers applied, other transformers called."""
+    """A fitted ColumnTransformer: one-hot codes are looked up, scalers and imputers applied, others called."""
 
     def __init__(self, transformer: ColumnTransformer, ensemble: TreeEnsemble, schema: Schema) -> None:
         self._n_inputs = len(ensemble.inputs)
@@ -138,7 +138,7 @@ class ByColumn:
             if part.is_looked_up:
                 part.look_up(table, rows, schema)
             elif part.is_arithmetic:
-                table[:, part.place] = _scaled(part.step, rows[:, part.columns])
+                table[:, part.place] = _computed(part.step, rows[:, part.columns])
             else:
                 decoded = schema.decode(rows) if decoded is None else decoded
                 table[:, part.place] = _doubles(part.step.transform(_safe_indexing(decoded, part.columns, axis=1)))
@@ -167,15 +167,14 @@ class _Part:
             _refuse_dates(schema, positions)
         if any(schema.columns[j].temporal is not None for j in positions):
             is_number = False  # what a step makes of dates only the step itself can tell
-        # A scaler computes in single precision what it gets in it.
-        is_scaled = (
-            type(step) in (StandardScaler, MinMaxScaler) and is_number and not _has_short_floats(schema, positions)
-        )
+        # A step computes in single precision what it gets in it.
+        is_computed = is_number and (type(step) in (StandardScaler, MinMaxScaler) or _fills_in_numbers(step))
+        is_computed = is_computed and not _has_short_floats(schema, positions)
         known = tuple(
             (schema.columns[j], _places(schema.columns[j], categories))
             for j, categories in zip(positions, step.categories_ if is_looked_up else [], strict=False)
         )
-        is_arithmetic = is_scaled or (is_number and is_passed_through(step))
+        is_arithmetic = is_computed or (is_number and is_passed_through(step))
         return cls(step, positions, place, is_looked_up, is_arithmetic, known)
 
     def look_up(self, table: Floats, rows: Floats, schema: Schema) -> None:
@@ -291,8 +290,17 @@ def _is_plain(encoder: OneHotEncoder) -> bool:
     )
 
 
-def _scaled(step: Any, numbers: Floats) -> Floats:
-    """Numbers as a scaler computes them, in its order of operations; writes to the rows, which are a copy."""
+def _fills_in_numbers(step: Any) -> bool:
+    """Whether a step does nothing but put a number in the place of missing ones, in every column."""
+    if type(step) is not SimpleImputer or step.add_indicator or step.missing_values == step.missing_values:
+        return False  # missing is what is not equal to itself; not by identity, which is lost when a model is saved
+    return step.statistics_.dtype.kind == "f" and not np.isnan(step.statistics_).any()
+
+
+def _computed(step: Any, numbers: Floats) -> Floats:
+    """Numbers as a step computes them, in its order of operations; writes to the rows, which are a copy."""
+    if type(step) is SimpleImputer:
+        return np.where(np.isnan(numbers), step.statistics_, numbers)
     if type(step) is StandardScaler:
         numbers -= step.mean_ if step.with_mean else 0.0
         numbers /= step.scale_ if step.with_std else 1.0
