@@ -197,7 +197,7 @@ def _made_again(record: Mapping[str, Any], nice: Any) -> tuple[Counterfactual | 
         raise FileError(f"the record is damaged: {type(error).__name__}: {error}. Make it again.") from error
     try:
         cfs = nice.explain(table, **asked, progress=False)
-        cfs = cfs.pareto() if call.get("pareto") else cfs
+        cfs = cfs.pareto() if call.get("pareto") else cfs.plans() if call.get("plans") else cfs
     except NicecfError as error:
         return None, f"it cannot be made again: {error}"
     if not 0 <= which < len(cfs):
@@ -209,7 +209,9 @@ def _asked(call: Mapping[str, Any], nice: Any) -> tuple[dict[str, Any], int]:
     """What to call ``explain`` with, and which of its counterfactuals the record is of; ValueError if it is no call."""
     own = {"n_counterfactuals"} & set(signature(nice.explain).parameters)
     wanted = {"target_class", "time_budget", "constraints", "which", *own}
-    if set(call) - {"pareto", "target_score", "feature_weights"} != wanted or call.get("pareto", True) is not True:
+    choices = {name: call[name] for name in ("pareto", "plans") if name in call}
+    is_call = set(call) - {*choices, "target_score", "feature_weights"} == wanted
+    if not is_call or len(choices) > 1 or not all(value is True for value in choices.values()):
         raise ValueError(f"its call must have {listed(sorted(wanted))}, and has {listed(call) or 'nothing'}")
     target, which = call["target_class"], call["which"]
     if isinstance(target, dict) or (isinstance(target, list) and any(isinstance(one, (dict, list)) for one in target)):

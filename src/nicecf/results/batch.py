@@ -242,6 +242,15 @@ class Batch:
     def pareto(self, front: Front) -> Batch:
         """All members of the front of each row as entries; a row without any keeps its entry."""
         entries, members = front.members(self.rows, self.first_of_rows)
+        return replace(
+            self.with_members(front, entries, members),
+            has_several=True,
+            provenance=self.provenance.chosen_by("pareto"),
+            numbers=np.arange(len(entries)) - np.searchsorted(entries, entries),
+        )
+
+    def with_members(self, front: Front, entries: Ints, members: Ints) -> Batch:
+        """Entries in which members of the front stand in the place of what was found; -1 leaves an entry as it is."""
         batch = self.take(entries)
         is_point, point = members >= 0, members[members >= 0]
         values, probabilities = batch.after.values.copy(), batch.after.probabilities.copy()
@@ -254,18 +263,28 @@ class Batch:
         held = batch.held.copy()
         held[is_point] = front.held[point]
         donors[donors == -1] = pd.NA  # those of a guarded explainer are not shared
-        line, feature = np.nonzero(differs(batch.before.values, values))
         return replace(
             batch,
             donors=donors,
             held=held,
             after=Scored(values, probabilities, decided),
             errors=errors,
-            steps=Steps.of(len(entries), line, feature, np.ones_like(line), probabilities[line]),
-            has_several=True,
-            provenance=replace(self.provenance, call={**self.provenance.call, "pareto": True}),
-            numbers=np.arange(len(entries)) - np.searchsorted(entries, entries),
+            steps=_in_one_step(batch.steps, is_point, differs(batch.before.values, values), probabilities),
         )
+
+
+def _in_one_step(steps: Steps, is_point: Bools, differ: Bools, probabilities: Floats) -> Steps:
+    """The steps of entries, in which all changes of some are made at once."""
+    line, feature = np.nonzero(differ & is_point[:, None])
+    row = steps.row()
+    kept = np.flatnonzero(~is_point[row])
+    return Steps.of(
+        len(is_point),
+        np.append(row[kept], line),
+        np.append(steps.feature[kept], feature),
+        np.append(steps.step[kept], np.ones_like(line)),
+        np.concatenate([steps.reached[kept], probabilities[line]]),
+    )
 
 
 def _entries_of(rows: Ints, wanted: Ints) -> Ints:

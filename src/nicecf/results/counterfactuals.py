@@ -15,6 +15,7 @@ from nicecf.exceptions import OptionError
 from nicecf.results.batch import Batch, with_scores_named
 from nicecf.results.counterfactual import Counterfactual
 from nicecf.results.metrics_table import metrics_table
+from nicecf.results.plans import Strength, plans_of, strengths
 from nicecf.results.records import Record, records_of
 from nicecf.results.reference import Reference
 from nicecf.support.phrases import english, in_english
@@ -90,6 +91,14 @@ class Counterfactuals:
     def search(self) -> Objects:
         """How the search went, in words, where not all hybrids or donors were looked at; else None."""
         return _objects(in_english(said) or None for said in self.batch.search)
+
+    @property
+    def strengths(self) -> list[tuple[Strength, ...]]:
+        """What each is best at among those of its row: ``"fewest"`` changes, ``"nearest"``, ``"most_plausible"``.
+
+        Of a row that has one alone, nothing. Plausibility is compared if it is known of all of them.
+        """
+        return strengths(self.batch)
 
     @property
     def rows(self) -> Ints:
@@ -324,10 +333,10 @@ class Counterfactuals:
 
         Plausibility is compared if the explainer was fitted with ``optimize="plausibility"`` or ``"balanced"``, or with
         ``plausibility=``; after ``with_search(optimize="sparsity")`` or ``"proximity"``, only if it was given as
-        ``plausibility=``, or with ``mix_donors=False``. Of the valid counterfactuals that ``search="thorough"`` looked
-        at (more of them for ``n_counterfactuals`` above 1); ordered by row, fewest changes first. Of several that are
-        equal in all measures, one. Its :attr:`rows` tells whose each is, by the positions of ``explain``. All changes
-        of one are made in one step.
+        ``plausibility=``, with ``mix_donors=False``, or for ``n_counterfactuals`` above 1. Of the valid counterfactuals
+        that ``search="thorough"`` looked at (more of them for ``n_counterfactuals`` above 1); ordered by row, fewest
+        changes first. Of several that are equal in all measures, one. Its :attr:`rows` tells whose each is, by the
+        positions of ``explain``. All changes of one are made in one step.
         """
         front = self.batch.answers.front
         if front is None:
@@ -335,6 +344,17 @@ class Counterfactuals:
                 "pareto() needs the hybrids that only the thorough search looks at; use NICE(..., search='thorough')."
             )
         return Counterfactuals(self.batch.pareto(front), self.wording)
+
+    def plans(self) -> Counterfactuals:
+        """A menu for each row: fewest changes, nearest, most plausible, and the others that it was asked for.
+
+        The first three are the best that the search came across, by each measure (plausibility if there is a measure
+        of it, as for :meth:`pareto`); the others are those of ``explain(..., n_counterfactuals=)``, which change
+        different features. Each is there once, so that there may be fewer. :attr:`strengths` says what each is best at.
+        """
+        if "pareto" in self.batch.provenance.call:
+            raise OptionError("plans() chooses from what explain found, not from a Pareto set: call it before pareto()")
+        return Counterfactuals(plans_of(self.batch.answers), self.wording)
 
     def __repr__(self) -> str:
         """A summary and the first rows."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -76,6 +76,11 @@ class Provenance:
         target = self.call["target_class"]
         own = plain(target.labels[line]) if isinstance(target, _PerRow) else target
         return {**self.call, "target_class": own, "constraints": self.rules(line)}
+
+    def chosen_by(self, choice: Literal["pareto", "plans"]) -> Provenance:
+        """The same, of what was chosen afterwards of all that was found."""
+        call = {name: value for name, value in self.call.items() if name not in ("pareto", "plans")}
+        return replace(self, call={**call, choice: True})
 
     def __getstate__(self) -> dict[str, Json]:
         return {**vars(self), "maker": None}

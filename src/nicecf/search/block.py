@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nicecf.rules.row_rules import Rules
+from nicecf.search.alternatives import Alternatives
 from nicecf.search.candidates import LEAST, Candidates, Moves, Proposals, distinct, joined
 from nicecf.search.distance import Heom
 from nicecf.search.groups import Groups
@@ -79,8 +80,10 @@ class Block(RowMoves):
         distance: Heom,
         cost: Cost,
         is_refused: Callable[[Floats], Bools] | None,
+        alternatives: Alternatives | None = None,
     ) -> None:
         super().__init__(question.rows, training, question.rules)
+        self._alternatives = alternatives
         self.question = question
         self.distance = distance
         self._cost = cost
@@ -129,6 +132,8 @@ class Block(RowMoves):
         if not len(valid):
             return
         np.minimum.at(self.lowest, valid.line, valid.costs)
+        if self._alternatives is not None:
+            self._alternatives.add(valid)
         self.found = self._front(joined([self.found, valid]))
 
     def _front(self, valid: Candidates) -> Candidates:

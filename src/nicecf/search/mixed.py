@@ -11,6 +11,7 @@ from nicecf.models.classifier import CELLS_PER_CALL
 from nicecf.models.scorer import OutOfTime
 from nicecf.rules.row_rules import Rules
 from nicecf.search import objectives
+from nicecf.search.alternatives import Alternatives
 from nicecf.search.answers import Answers, Points, by_row, joined, no_points, nothing_said
 from nicecf.search.block import Block, RowMoves
 from nicecf.search.candidates import Candidates
@@ -42,7 +43,8 @@ class Mixed:
 
     ``one_donor`` finds the counterfactuals that follow the first one where several are asked for. With ``has_errors``
     its answers are also what the search starts from, and what is handed over as the front has its members, too: they
-    are compared by plausibility. ``neighbors``: how many donors are looked at, None for a number that suits most
+    are compared by plausibility. Without it they are where several are asked for and there is a measure of it, as far
+    as the search came across any. ``neighbors``: how many donors are looked at, None for a number that suits most
     tables. ``is_refused``: rows that may not be handed out, though the models accept them.
     """
 
@@ -75,11 +77,14 @@ class Mixed:
         for at in range(0, len(question), block):
             lines = np.arange(at, min(at + block, len(question)))
             some = replace(question.take(lines), report=tell_nobody)
-            search = Block(some, self.donors.values, self.distance, self._cost, self.is_refused)
+            kept = Alternatives(some.rows, question.error) if self._has_choice(question) else None
+            search = Block(some, self.donors.values, self.distance, self._cost, self.is_refused, kept)
             places = self._near(some, donors.take(lines))
             first = _first_of(others, lines) if self.has_errors else None
             is_cut = not self._run(search, some, donors.take(lines), places, first)
             self._choose(search, some, lines, places, chosen, is_cut=is_cut)
+            if kept is not None and len(search.found):
+                chosen.fronts.append(self._plausible(kept, some, lines, places))
             n_done = int(lines[-1]) + 1
             question.report((len(question) + n_done) // 2 if is_twofold else n_done)
         points, notes, front = by_row(chosen.best), chosen.notes, by_row(chosen.fronts)
@@ -90,6 +95,16 @@ class Mixed:
         some = replace(question.take(points.row), report=tell_nobody)
         walks = walk_greedily(some, ends, reward=objectives.sparsity, distance=self.distance, to_the_end=True)
         return Answers(points, walks, notes, nothing_said(len(question)), front, by_row(chosen.beyond))
+
+    def _has_choice(self, question: Question) -> bool:
+        """Whether plausible ones are kept on the way, though the search does not look for them."""
+        return question.n_wanted > 1 and question.error is not None
+
+    def _plausible(self, kept: Alternatives, question: Question, lines: Ints, places: Ints) -> Points:
+        """Of what was kept on the way, what nothing beats in changes, distance and plausibility."""
+        found = kept.unbeaten(question.most_changes)
+        donor = self._donor(question, found.line, found.values, places)
+        return Points(lines[found.line], donor, found.values, found.outputs)
 
     def _allowed(self, answers: Answers) -> Answers:
         """Answers without what may not be handed out: for want of time, there is some of it among them."""
@@ -110,7 +125,8 @@ class Mixed:
     def _front(self, question: Question, points: Points) -> Points:
         """Of what two searches found, what nothing beats, by row, then changes; one of several equal ones."""
         rows, errors = question.rows[points.row], np.zeros(len(points.row))
-        if self.has_errors and question.error is not None and len(errors):
+        is_compared = self.has_errors or self._has_choice(question)
+        if is_compared and question.error is not None and len(errors):
             errors = question.error(points.values)
         changes, distances = self.distance.changes_and_distance(rows, points.values)
         of_rows = np.split(np.arange(len(errors)), np.flatnonzero(np.diff(points.row)) + 1)
