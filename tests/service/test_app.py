@@ -336,7 +336,7 @@ class TestSecurity:
             assert "http" not in policy
 
     def test_a_failure_of_ours_shows_nothing(self, nice, monkeypatch):
-        monkeypatch.setattr("nicecf.service.answers.words.texts", lambda batch: 1 / 0)
+        monkeypatch.setattr("nicecf.service.answers.formatted", lambda *_, **__: 1 / 0)
         answer = post(served(nice), {"instances": [ROW]})
         assert answer.status_code == 500
         assert answer.json() == {"error": "this should not happen; the log of the service says more"}

@@ -1,25 +1,24 @@
-"""One call of ``explain`` for the rows of several requests, and its answer as JSON, row by row."""
+"""Explanations as JSON, row by row."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import msgspec
+import numpy as np
 
-from nicecf.exceptions import did_you_mean, listed
-from nicecf.nice import NICE
 from nicecf.results.batch import Batch
 from nicecf.results.counterfactuals import Counterfactuals
-from nicecf.rules.constraints import Constraints
-from nicecf.service.messages import Cell, Parameters, Rules
-from nicecf.service.refusals import wrong
+from nicecf.service.display import Display
+from nicecf.service.messages import Parameters
 from nicecf.service.rows import RowReader
-from nicecf.support.phrases import english
 from nicecf.support.types import Json
 from nicecf.tables.files.json_lines import json_cell
 from nicecf.views import words
+from nicecf.views.words.formatter import Formatter
+from nicecf.views.words.formatting import FormattedExplanation, formatted
+from nicecf.views.words.wording import Wording
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,129 +31,110 @@ class Answers:
     model_rows: int
 
 
+def answers_of(
+    cfs: Counterfactuals, reader: RowReader, n_rows: int, parameters: Parameters, wording: Wording | None
+) -> Answers:
+    """The answers for the rows of one call."""
+    return Answers(
+        _Telling(cfs, reader, parameters, wording).explanations(n_rows),
+        n_rows - len(set(cfs.rows[cfs.found].tolist())),
+        cfs.model_calls,
+        cfs.model_rows,
+    )
+
+
 @dataclass(frozen=True, eq=False)
-class Version:
-    """An explainer as it was loaded at one time: requests are answered by the version that they were checked by."""
+class _Telling:
+    """A result on its way into JSON, with all that a request asks for."""
 
-    nice: NICE
+    cfs: Counterfactuals
     reader: RowReader
-    examples: list[dict[str, Json]]
-    _variants: dict[tuple[str | None, str | None], NICE] = field(default_factory=dict)
+    asked: Parameters
+    wording: Wording | None
 
-    def arguments(self, parameters: Parameters) -> dict[str, Any]:
-        """The parameters of a request as arguments of ``explain``; Refused with the field that is wrong."""
-        asked: dict[str, Any] = {"n_counterfactuals": parameters.n}
-        if parameters.target is not None:
-            asked["target_class"] = self._target(parameters.target)
-        if parameters.target_score is not None:
-            asked["target_score"] = tuple(parameters.target_score)
-        if parameters.rules is not None:
-            asked["constraints"] = self._constraints(parameters.rules)
-        if parameters.feature_weights is not None:
-            asked["feature_weights"] = {
-                self.reader.named(key, f"parameters.feature_weights.{key}"): weight
-                for key, weight in parameters.feature_weights.items()
-            }
-        return asked
+    @property
+    def batch(self) -> Batch:
+        """What was found."""
+        return self.cfs.batch
 
-    def explain(
-        self, rows: Sequence[Sequence[Cell]], arguments: dict[str, Any], parameters: Parameters, seconds: float
-    ) -> Answers:
-        """Explain checked rows, all in one call; a search that takes longer ends with what it has."""
-        nice = self._variant(parameters.optimize, parameters.search)
-        table = self.reader.table(rows)
-        cfs = nice.explain(table, **arguments, time_budget=seconds, progress=False)
-        return Answers(
-            _explanations(cfs, self.reader, len(rows), with_records=parameters.record),
-            len(rows) - len(set(cfs.rows[cfs.found].tolist())),
-            cfs.model_calls,
-            cfs.model_rows,
-        )
+    @cached_property
+    def formatter(self) -> Formatter:
+        """What puts it into words."""
+        return Formatter.of(self.batch, self.wording)
 
-    def _variant(self, optimize: str | None, search: str | None) -> NICE:
-        if optimize is None and search is None:
-            return self.nice
-        key = (optimize, search)
-        if key not in self._variants:
-            self._variants[key] = self.nice.with_search(optimize=optimize, search=search)  # type: ignore[arg-type]  # checked by the message
-        return self._variants[key]
+    @cached_property
+    def display(self) -> Display:
+        """What a page shows of it."""
+        return Display(self.batch, self.formatter)
 
-    def _target(self, given: Any) -> Any:
-        classes = list(self.nice.classes_)
-        known = [json_cell(label) for label in classes]
-        if not classes:
-            raise wrong("parameters.target", "the model returns scores: use target_score, such as [5000, null]")
-        for one in given if isinstance(given, list) else [given]:
-            if (type(one), one) not in [(type(label), label) for label in known]:
-                raise wrong("parameters.target", f"{one!r} is not a class: {listed(known)}.{did_you_mean(one, known)}")
-        if given == []:
-            raise wrong("parameters.target", f"name at least one class: {listed(known)}.")
-        return [classes[known.index(one)] for one in (given if isinstance(given, list) else [given])]
-
-    def _constraints(self, rules: Rules) -> Constraints:
-        given = msgspec.to_builtins(rules)
-
-        def named(key: str, name: str) -> Any:
-            return self.reader.named(key, f"parameters.rules.{name}")
-
-        for name, value in given.items():
-            if name == "groups":
-                given[name] = [[named(key, name) for key in group] for group in value]
-            elif isinstance(value, dict):
-                given[name] = {named(key, name): one for key, one in value.items()}
-            elif isinstance(value, list) and name != "relations":
-                given[name] = [named(key, name) for key in value]
-        return Constraints(**given)
-
-
-def _explanations(cfs: Counterfactuals, reader: RowReader, n_rows: int, *, with_records: bool) -> list[Json]:
-    batch = cfs.batch
-    texts = words.texts(batch)
-    values = reader.shown(batch.filled, len(batch))
-    records = cfs.to_records() if with_records else None
-    explained: list[dict[str, Any]] = [{} for _ in range(n_rows)]
-    for at, row in enumerate(batch.rows.tolist()):
-        if not explained[row]:
-            explained[row] = _outcome(batch, at, texts[at])
-        if batch.found[at]:
-            one = _counterfactual(batch, at, values[at], texts[at])
-            explained[row]["counterfactuals"].append(one)
+    def explanations(self, n_rows: int) -> list[Json]:
+        """One for each row, with all its counterfactuals."""
+        batch, asked = self.batch, self.asked
+        # A page is to answer at once: how far numbers can be rounded, the model would have to be asked.
+        said = formatted(batch, self.formatter, ask=not asked.display)
+        values = self.reader.shown(batch.filled, len(batch))
+        records = self.cfs.to_records() if asked.record else None
+        strengths = self.cfs.strengths if asked.plans else None
+        explained: list[dict[str, Any]] = [{} for _ in range(n_rows)]
+        for at, row in enumerate(batch.rows.tolist()):
+            if not explained[row]:
+                explained[row] = self._outcome(at, said[at])
+            if not batch.found[at]:
+                continue
+            one = self._counterfactual(at, values[at], said[at])
+            if strengths is not None:
+                one |= {"strengths": strengths[at], "n_changes": int(batch.n_changes[at])}
+                one |= {"distance": float(batch.distances[at]), "error": _number(batch.errors[at])}
             if records is not None:
                 one["record"] = records[at]
-    return list(explained)
+            explained[row]["counterfactuals"].append(one)
+        return list(explained)
+
+    def _outcome(self, at: int, said: FormattedExplanation) -> dict[str, Any]:
+        """What holds for a row, whatever was found."""
+        batch, reason = self.batch, self.batch.reasons[at]
+        return {
+            "found": bool(batch.found[at]),
+            **_decided(batch, batch.before.decided[at], batch.before.probability[at]),
+            "text": self._sentence(said),
+            "counterfactuals": [],
+            "reason": None if reason is None else self.formatter.statement(reason),
+            "notes": [self.formatter.statement(one) for one in batch.notes[at]],
+            **({"letter": self._letter(at)} if self.asked.letter and not batch.found[at] else {}),
+            **({"display": self.display.of_row(at, said)} if self.asked.display else {}),
+        }
+
+    def _counterfactual(self, at: int, values: dict[str, Json], said: FormattedExplanation) -> dict[str, Any]:
+        batch = self.batch
+        changes = batch.changes.iloc[batch.steps.starts[at] : batch.steps.starts[at + 1]]
+        derived = changes["derived"].tolist() if "derived" in changes else [False] * len(changes)
+        cells = zip(changes["feature"], changes["before"], changes["after"], derived, strict=True)
+        return {
+            **_decided(batch, batch.after.decided[at], batch.after.probability[at]),
+            "values": values,
+            "changes": [
+                {
+                    "feature": str(feature),
+                    "before": json_cell(before),
+                    "after": json_cell(after),
+                    **({"derived": True} if is_derived else {}),
+                }
+                for feature, before, after, is_derived in cells
+            ],
+            "text": self._sentence(said),
+            **({"letter": self._letter(at)} if self.asked.letter else {}),
+            **({"display": self.display.of_counterfactual(at, said)} if self.asked.display else {}),
+        }
+
+    def _sentence(self, said: FormattedExplanation) -> str:
+        return words.in_style(said, "sentence", self.formatter.wording)
+
+    def _letter(self, at: int) -> str:
+        return self.cfs[[at]].letters(wording=self.wording)[0]
 
 
-def _outcome(batch: Batch, at: int, text: str) -> dict[str, Any]:
-    """What holds for a row, whatever was found."""
-    reason = batch.reasons[at]
-    return {
-        "found": bool(batch.found[at]),
-        **_decided(batch, batch.before.decided[at], batch.before.probability[at]),
-        "text": text,
-        "counterfactuals": [],
-        "reason": None if reason is None else english(reason),
-        "notes": [english(one) for one in batch.notes[at]],
-    }
-
-
-def _counterfactual(batch: Batch, at: int, values: dict[str, Json], text: str) -> dict[str, Any]:
-    changes = batch.changes.iloc[batch.steps.starts[at] : batch.steps.starts[at + 1]]
-    derived = changes["derived"].tolist() if "derived" in changes else [False] * len(changes)
-    cells = zip(changes["feature"], changes["before"], changes["after"], derived, strict=True)
-    return {
-        **_decided(batch, batch.after.decided[at], batch.after.probability[at]),
-        "values": values,
-        "changes": [
-            {
-                "feature": str(feature),
-                "before": json_cell(before),
-                "after": json_cell(after),
-                **({"derived": True} if is_derived else {}),
-            }
-            for feature, before, after, is_derived in cells
-        ],
-        "text": text,
-    }
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
 def _decided(batch: Batch, decided: int, probability: float) -> dict[str, Json]:

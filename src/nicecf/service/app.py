@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -20,11 +21,15 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nicecf.exceptions import ModelError, NicecfError
-from nicecf.service import messages, openapi
-from nicecf.service.answers import Version
+from nicecf.service import columns, messages, openapi, page
+from nicecf.service.answers import Answers
+from nicecf.service.examples import example_target
 from nicecf.service.explainers import Service
 from nicecf.service.merging import Merger, Waiting
+from nicecf.service.messages import Cell, Parameters
 from nicecf.service.refusals import Refused, wrong
+from nicecf.service.uploads import read_csv
+from nicecf.service.version import Version
 from nicecf.tables.files.json_lines import json_cell
 
 log = logging.getLogger("nicecf.service")
@@ -36,11 +41,16 @@ _HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 )
-_OPEN = ("/healthz", "/readyz")
+# The page has nothing in it that is anybody's: what it shows, it asks for with a key.
+_OPEN = ("/", "/healthz", "/readyz")
 _ABOUT = """\
 nicecf: what would have to be different for the model's answer to change?
 
+GET  /                            a page, for browsers
 POST /v1/models/<name>:explain    {"instances": [...]} -> {"explanations": [...]}
+POST /v1/models/<name>:what-if    the same with {"changes": [...]}: what the model says then
+POST /v1/models/<name>:report     {"instances": [...]} -> a report for people, as HTML
+POST /v1/models/<name>:read       a CSV file -> {"instances": [...]}
 GET  /v1/models                   the names of the explainers
 GET  /v1/models/<name>            what one explains
 GET  /v1/models/<name>/schema     its columns
@@ -65,13 +75,17 @@ def app_of(service: Service) -> ASGIApp:
         return Route(path, partial(answer, service), methods=[method])
 
     routes = [
-        route("/", _about),
+        route("/", _front),
+        route("/page/{file}", _page),
         route("/healthz", _health),
         route("/readyz", _ready),
         route("/metrics", _metrics),
         route("/openapi.json", _openapi),
         route("/v1/models", _models),
-        route("/v1/models/{name}:explain", _explain, "POST"),
+        *(
+            Route(f"/v1/models/{{name}}:{verb}", partial(_answered, service, answer), methods=["POST"])
+            for verb, answer in _VERBS.items()
+        ),
         route("/v1/models/{name}/schema", _schema),
         route("/v1/models/{name}/example", _example),
         route("/v1/models/{name}", _model),
@@ -109,20 +123,22 @@ class Guard:
             is_own = host in ("127.0.0.1", "localhost", "[::1]")
             return None if is_own else Refused(403, "without API keys, requests are for 127.0.0.1 or localhost")
         scheme, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-        if scope["path"] in _OPEN or (scheme.lower() == "bearer" and keys.has(key.strip())):
+        is_open = scope["path"] in _OPEN or scope["path"].startswith("/page/")
+        if is_open or (scheme.lower() == "bearer" and keys.has(key.strip())):
             return None
         return Refused(401, "send a valid key: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
 
 
-async def _explain(service: Service, request: Request) -> Response:
+async def _answered(service: Service, answer: Callable[..., Any], request: Request) -> Response:
+    """An answer of an explainer, counted and timed."""
     name = request.path_params["name"]
     version = _version(service, name)
     start = monotonic()
     status = 500
     try:
-        answer = await _explained(service, name, version, request)
+        response: Response = await answer(service, name, version, request)
         status = 200
-        return answer
+        return response
     except Refused as refusal:
         status = refusal.status
         raise
@@ -134,12 +150,76 @@ async def _explain(service: Service, request: Request) -> Response:
         service.measures.seconds.labels(name).observe(monotonic() - start)
 
 
-async def _explained(service: Service, name: str, version: Version, request: Request) -> Response:
+async def _explain(service: Service, name: str, version: Version, request: Request) -> Response:
+    asked = await _asked(service, version, request, service.limits.rows)
+
+    def work(rows: list[Any], seconds: float) -> list[Any]:
+        return _counted(service, name, version.explain(rows, asked.arguments, asked.parameters, seconds), len(rows))
+
+    key = (id(version), msgspec.json.encode(asked.parameters))
+    waiting = Waiting(key, asked.rows, work, monotonic() + asked.seconds)
+    return _json({"explanations": await _answer(service.mergers[name], waiting, request)})
+
+
+async def _what_if(service: Service, name: str, version: Version, request: Request) -> Response:
+    asked = await _asked(service, version, request, service.limits.rows)
+    if asked.changes is None:
+        raise wrong("changes", "it is missing; send one object for each row, such as [{}]")
+    if len(asked.changes) != len(asked.rows):
+        raise wrong("changes", f"expected one for each of {len(asked.rows)} rows, got {len(asked.changes)}")
+    others = version.reader.changed(asked.rows, asked.changes)
+
+    def work(pairs: list[Any], seconds: float) -> list[Any]:
+        rows, then = zip(*pairs, strict=True)
+        return _counted(service, name, version.what_if(rows, then, asked.parameters), len(pairs))
+
+    key = (id(version), "what-if", msgspec.json.encode(asked.parameters))
+    pairs = list(zip(asked.rows, others, strict=True))
+    waiting = Waiting(key, pairs, work, monotonic() + asked.seconds)
+    return _json({"explanations": await _answer(service.mergers[name], waiting, request)})
+
+
+async def _report(service: Service, name: str, version: Version, request: Request) -> Response:
+    asked = await _asked(service, version, request, service.limits.table_rows)
+
+    def work(requests: list[Any], seconds: float) -> list[Any]:
+        return [version.report(rows, asked.arguments, asked.parameters, seconds) for rows in requests]
+
+    # One report is one thing in the queue, whatever its rows; it is not merged with any other.
+    waiting = Waiting(object(), [asked.rows], work, monotonic() + asked.seconds)
+    (report,) = await _answer(service.mergers[name], waiting, request)
+    headers = {"Content-Disposition": f'attachment; filename="{name}.html"'}
+    return Response(report, headers=headers, media_type="text/html")
+
+
+async def _read(service: Service, name: str, version: Version, request: Request) -> Response:
+    limits = service.limits
+    content = await _body(request, limits.bytes, limits.seconds, kind="text/csv")
+    upload = await asyncio.to_thread(read_csv, content, version.reader, limits.table_rows)
+    return _json(upload)
+
+
+# What can be asked of an explainer with POST, by the verb behind its name.
+_VERBS: dict[str, Callable[..., Any]] = {"explain": _explain, "what-if": _what_if, "report": _report, "read": _read}
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A request that was read and checked."""
+
+    rows: list[list[Cell]]
+    changes: list[dict[str, Cell]] | None
+    parameters: Parameters
+    arguments: dict[str, Any]
+    seconds: float
+
+
+async def _asked(service: Service, version: Version, request: Request, most_rows: int) -> _Asked:
     limits = service.limits
     message = messages.read(await _body(request, limits.bytes, limits.seconds))
     parameters = message.parameters
-    if not 1 <= len(message.instances) <= limits.rows:
-        raise wrong("instances", f"expected 1 to {limits.rows} rows, got {len(message.instances):,}")
+    if not 1 <= len(message.instances) <= most_rows:
+        raise wrong("instances", f"expected 1 to {most_rows} rows, got {len(message.instances):,}")
     if parameters.n > limits.n:
         raise wrong("parameters.n", f"expected at most {limits.n}, got {parameters.n}")
     rows = version.reader.read(message.instances)
@@ -148,19 +228,16 @@ async def _explained(service: Service, name: str, version: Version, request: Req
     except NicecfError as error:
         raise wrong("parameters.rules", str(error)) from None
     seconds = min(limits.seconds, parameters.budget or limits.seconds)
+    return _Asked(rows, message.changes, parameters, arguments, seconds)
 
-    def work(rows: list[Any], seconds: float) -> list[Any]:
-        answers = version.explain(rows, arguments, parameters, seconds)
-        measures = service.measures
-        measures.rows.labels(name).inc(len(rows))
-        measures.not_found.labels(name).inc(answers.n_not_found)
-        measures.model_calls.labels(name).inc(answers.model_calls)
-        measures.model_rows.labels(name).inc(answers.model_rows)
-        return [msgspec.Raw(msgspec.json.encode(one)) for one in answers.explanations]
 
-    key = (id(version), msgspec.json.encode(parameters))
-    explanations = await _answer(service.mergers[name], Waiting(key, rows, work, monotonic() + seconds), request)
-    return _json({"explanations": explanations})
+def _counted(service: Service, name: str, answers: Answers, n_rows: int) -> list[Any]:
+    measures = service.measures
+    measures.rows.labels(name).inc(n_rows)
+    measures.not_found.labels(name).inc(answers.n_not_found)
+    measures.model_calls.labels(name).inc(answers.model_calls)
+    measures.model_rows.labels(name).inc(answers.model_rows)
+    return [msgspec.Raw(msgspec.json.encode(one)) for one in answers.explanations]
 
 
 async def _answer(merger: Merger, waiting: Waiting, request: Request) -> list[Any]:
@@ -193,11 +270,11 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-async def _body(request: Request, most: int, seconds: float) -> bytes:
+async def _body(request: Request, most: int, seconds: float, *, kind: str = "application/json") -> bytes:
     """The body of a request, read up to a size and a time."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":  # a page elsewhere can send other kinds without asking
-        raise Refused(415, "send the body as Content-Type: application/json")
+    # A page elsewhere can send plain text and forms without asking; not these kinds.
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
+        raise Refused(415, f"send the body as Content-Type: {kind}")
     too_large = Refused(
         413, f"a request has at most {most:,} bytes; send fewer rows at a time", {"Connection": "close"}
     )
@@ -222,8 +299,19 @@ def _version(service: Service, name: str) -> Version:
     return service.versions[name]
 
 
-async def _about(service: Service, request: Request) -> Response:
+async def _front(service: Service, request: Request) -> Response:
+    """The page for browsers, and a list of the routes for everybody else."""
+    if "text/html" in request.headers.get("accept", ""):
+        return Response(page.file("index.html"), media_type="text/html")
     return PlainTextResponse(_ABOUT)
+
+
+async def _page(service: Service, request: Request) -> Response:
+    name = request.path_params["file"]
+    content = page.file(name)
+    if content is None:
+        raise Refused(404, "the page has no such file")
+    return Response(content, media_type=page.kind_of(name))
 
 
 async def _health(service: Service, request: Request) -> Response:
@@ -249,7 +337,7 @@ async def _models(service: Service, request: Request) -> Response:
 
 async def _model(service: Service, request: Request) -> Response:
     name = request.path_params["name"]
-    if name.endswith(":explain"):
+    if name.rpartition(":")[2] in _VERBS:
         raise Refused(405, "send rows to this path with POST", {"Allow": "POST"})
     nice = _version(service, name).nice
     return _json(
@@ -259,14 +347,25 @@ async def _model(service: Service, request: Request) -> Response:
             "classes": [json_cell(label) for label in nice.classes_],
             "optimize": nice.optimize if isinstance(nice.optimize, str) else "a function",
             "search": nice.search_,
+            "has_plausibility": nice._fitted.plausibility is not None,
+            "limits": {"rows": service.limits.rows, "table_rows": service.limits.table_rows},
+            "parameters": example_target(nice),
         }
     )
 
 
 async def _schema(service: Service, request: Request) -> Response:
     version = _version(service, request.path_params["name"])
-    classes = [json_cell(label) for label in version.nice.classes_]
-    return _json({"features": openapi.features(version.reader), "classes": classes})
+    language = request.query_params.get("language", "en")
+    if language not in page.LANGUAGES:
+        raise wrong("language", f"choose one of {', '.join(page.LANGUAGES)}")
+    return _json(
+        {
+            "features": columns.features(version, language),
+            "classes": [json_cell(label) for label in version.nice.classes_],
+            "class_titles": columns.class_titles(version, language),
+        }
+    )
 
 
 async def _example(service: Service, request: Request) -> Response:

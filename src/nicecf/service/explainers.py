@@ -13,13 +13,13 @@ from pathlib import Path
 
 from nicecf.exceptions import OptionError
 from nicecf.nice import NICE
-from nicecf.service.answers import Version
 from nicecf.service.examples import examples_of
 from nicecf.service.keys import Keys
 from nicecf.service.limits import Limits
 from nicecf.service.measures import Measures
 from nicecf.service.merging import Merger
 from nicecf.service.rows import RowReader
+from nicecf.service.version import Version
 
 log = logging.getLogger("nicecf.service")
 

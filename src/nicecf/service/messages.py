@@ -46,8 +46,10 @@ class Parameters(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only
 
     ``target``: a class, or several; any other class without it. ``target_score``: the scores wanted, low and high, null
     for an open end. ``n``: at most so many counterfactuals per row. ``budget``: seconds until the best valid answer so
-    far is returned. ``feature_weights``: what it costs to change a feature, 1 by default. ``record``: add the audit
-    record of each counterfactual, for nicecf replay.
+    far is returned. ``feature_weights``: what it costs to change a feature, 1 by default. ``plans``: a menu for each
+    row, with the best by each measure before the ``n`` that change different features. ``language``: that of all
+    texts. ``display``: add what a page shows: names, values and the line as people read them. ``letter``: add the
+    letter about each counterfactual. ``record``: add the audit record of each, for nicecf replay.
     """
 
     target: Label | list[Label] | None = None
@@ -58,14 +60,22 @@ class Parameters(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only
     n: Annotated[int, Meta(ge=1)] = 1
     budget: Annotated[float, Meta(gt=0)] | None = None
     feature_weights: dict[str, Annotated[float, Meta(gt=0)]] | None = None
+    plans: bool = False
+    language: Literal["en", "de"] = "en"
+    display: bool = False
+    letter: bool = False
     record: bool = False
 
 
 class Request(Struct, forbid_unknown_fields=True, frozen=True):
-    """A request of KServe's V1 protocol, with parameters. The rows are checked by the columns of the explainer."""
+    """A request of KServe's V1 protocol, with parameters. The rows are checked by the columns of the explainer.
+
+    ``changes``: for ``:what-if``, what each row is to become instead.
+    """
 
     instances: list[Any]
     parameters: Parameters = Parameters()
+    changes: list[dict[str, Cell]] | None = None
 
 
 _DECODER = msgspec.json.Decoder(Request)

@@ -8,32 +8,14 @@ from typing import Any
 
 import msgspec
 
-from nicecf.service.answers import Version
 from nicecf.service.examples import example_target
 from nicecf.service.limits import Limits
 from nicecf.service.messages import Parameters, Range
 from nicecf.service.rows import ColumnReader, RowReader
+from nicecf.service.version import Version
 from nicecf.tables.files.json_lines import json_cell
 
-# More values of a category than these are not listed.
-_MOST_VALUES = 200
 _SCHEMAS = "#/components/schemas/{name}"
-
-
-def features(reader: RowReader) -> list[dict[str, Any]]:
-    """The columns for people and programs: name, kind, and the values of a category that may be told."""
-    return [_feature(one) for one in reader.columns]
-
-
-def _feature(one: ColumnReader) -> dict[str, Any]:
-    column = one.column
-    described: dict[str, Any] = {"name": one.key, "kind": one.kind, "categorical": column.is_categorical}
-    if column.is_categorical and not column.is_free_text and len(column.told_levels) <= _MOST_VALUES:
-        values = [json_cell(level) for level in column.told_levels]
-        # Not in the order of the training rows, which is nobody's business.
-        described["values"] = values if column.is_ordinal else sorted(values, key=str)
-        described["ordered"] = column.is_ordinal
-    return described
 
 
 def document(versions: Mapping[str, Version], limits: Limits, *, has_keys: bool) -> dict[str, Any]:

@@ -125,6 +125,18 @@ class RowReader:
         """The cells of each row in the order of ``fit``, checked; Refused with the field that is wrong."""
         return [self._row(instance, f"instances[{at}]") for at, instance in enumerate(instances)]
 
+    def changed(self, rows: Sequence[Sequence[Cell]], changes: Sequence[Mapping[str, Cell]]) -> list[list[Cell]]:
+        """Rows that were read, with other cells in some places; Refused with the field that is wrong."""
+        place_of = {one.key: j for j, one in enumerate(self.columns)}
+        changed = [list(row) for row in rows]
+        for at, (row, cells) in enumerate(zip(changed, changes, strict=True)):
+            for key, cell in cells.items():
+                self.named(key, f"changes[{at}]")
+                if (said := self.columns[place_of[key]].check(cell)) is not None:
+                    raise wrong(f"changes[{at}].{key}", said)
+                row[place_of[key]] = cell
+        return changed
+
     def _row(self, instance: Any, where: str) -> list[Cell]:
         if isinstance(instance, dict):
             cells = self._of_object(instance, where)

@@ -1,0 +1,106 @@
+"""The columns of an explainer, for people and programs: what a form is made of, and what may change."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from nicecf.rules.constraints import Constraints
+from nicecf.service.rows import ColumnReader
+from nicecf.service.version import Version
+from nicecf.tables.column import Column
+from nicecf.tables.files.json_lines import json_cell
+from nicecf.tables.statistics import ColumnStatistics
+from nicecf.views.words.formatter import Formatter, readable_names
+from nicecf.views.words.wording import Wording
+
+# More values of a category than these are not listed.
+_MOST_VALUES = 200
+
+
+def features(version: Version, language: str = "en") -> list[dict[str, Any]]:
+    """Each column: its name and kind, the values of a category that may be told, how training looked, its rules."""
+    nice, wording = version.nice, version.wording(language)
+    fitted = nice._fitted
+    names = readable_names(one.column.name for one in version.reader.columns)
+    formatter = Formatter(wording, names=names)
+    is_computed = fitted.schema.for_distances().is_computed
+    columns = zip(version.reader.columns, fitted.statistics.columns, is_computed.tolist(), strict=True)
+    return [
+        {
+            **_kind(reader),
+            "title": formatter.name(reader.column.name),
+            **_titles(reader.column, formatter),
+            **({"unit": unit} if (unit := _unit(reader.column.name, wording)) else {}),
+            **_looks(reader.column, looks),
+            "derived": is_derived,
+            **_rules(reader.column, fitted.constraints),
+        }
+        for reader, looks, is_derived in columns
+    ]
+
+
+def class_titles(version: Version, language: str = "en") -> list[str]:
+    """What the decisions of a model are called; none of a model that returns scores."""
+    formatter = Formatter(version.wording(language))
+    return [formatter.label(label) for label in version.nice.classes_]
+
+
+def _kind(reader: ColumnReader) -> dict[str, Any]:
+    column = reader.column
+    described: dict[str, Any] = {"name": reader.key, "kind": reader.kind, "categorical": column.is_categorical}
+    codes = _codes(column)
+    if codes is not None:
+        described |= {"values": [json_cell(column.levels[code]) for code in codes], "ordered": column.is_ordinal}
+    return described
+
+
+def _codes(column: Column) -> list[int] | None:
+    """The categories of a column that may be told, by their codes; None where there are none, or too many, to tell."""
+    if not column.is_categorical or column.is_free_text or len(column.told_levels) > _MOST_VALUES:
+        return None
+    told = range(len(column.levels)) if column.common is None else column.common[column.common >= 0].astype(int)
+    codes = [int(code) for code in told]
+    # Not in the order of the training rows, which is nobody's business.
+    return codes if column.is_ordinal else sorted(codes, key=lambda code: str(json_cell(column.levels[code])))
+
+
+def _titles(column: Column, formatter: Formatter) -> dict[str, Any]:
+    codes = _codes(column)
+    if codes is None:
+        return {}
+    return {"titles": [formatter.value(column.name, column.levels[code]) for code in codes]}
+
+
+def _unit(name: Hashable, wording: Wording) -> str | None:
+    shown = wording.measured(name, "{}")
+    return None if shown == "{}" else shown
+
+
+def _looks(column: Column, looks: ColumnStatistics) -> dict[str, Any]:
+    """How the training column is spread, as far as its values may be told."""
+    described: dict[str, Any] = {"missing": looks.n_missing > 0}
+    codes = _codes(column)
+    if codes is not None:
+        described["counts"] = [int(looks.counts[code]) for code in codes]
+    elif not column.is_categorical and len(looks.edges):
+        described |= {"decimals": looks.decimals, "edges": looks.edges.tolist(), "counts": looks.counts.tolist()}
+        if column.temporal is not None:
+            described["edges_as_text"] = [_moment(column, edge) for edge in looks.edges]
+    return described
+
+
+def _moment(column: Column, number: float) -> str:
+    assert column.temporal is not None
+    return str(json_cell(column.temporal.value(float(column.temporal.rounded(np.array([number]))[0]))))
+
+
+def _rules(column: Column, constraints: Constraints) -> dict[str, Any]:
+    """What the explainer's own rules say of a column: a page does not offer what is ruled out."""
+    name = column.name
+    rules = constraints.to_dict()
+    is_fixed = name in rules.get("immutable", ()) or (column.is_free_text and name not in rules.get("may_change", ()))
+    directions = [way for way in ("increasing", "decreasing") if name in rules.get(way, ())]
+    return {"fixed": is_fixed, "direction": directions[0] if directions else None}

@@ -1,0 +1,127 @@
+"""An explainer as it was loaded at one time, and what requests can ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from nicecf.exceptions import did_you_mean, listed
+from nicecf.explain.ask import Call
+from nicecf.explain.what_if import what_if
+from nicecf.nice import NICE
+from nicecf.results.counterfactuals import Counterfactuals
+from nicecf.results.provenance import called
+from nicecf.rules.constraints import Constraints
+from nicecf.service.answers import Answers, answers_of
+from nicecf.service.messages import Cell, Parameters, Rules
+from nicecf.service.refusals import wrong
+from nicecf.service.rows import RowReader
+from nicecf.support.types import Json
+from nicecf.tables.files.json_lines import json_cell
+from nicecf.views.words.wording import Wording
+
+Rows = Sequence[Sequence[Cell]]
+
+
+@dataclass(frozen=True, eq=False)
+class Version:
+    """A fitted explainer; requests are answered by the version that they were checked by.
+
+    ``wordings``: how features and classes are called, by language; another language has the names of the first.
+    """
+
+    nice: NICE
+    reader: RowReader
+    examples: list[dict[str, Json]]
+    wordings: Mapping[str, Wording] = field(default_factory=dict)
+    _variants: dict[tuple[str | None, str | None], NICE] = field(default_factory=dict)
+
+    def arguments(self, parameters: Parameters) -> dict[str, Any]:
+        """The parameters of a request as arguments of ``explain``; Refused with the field that is wrong."""
+        asked: dict[str, Any] = {"n_counterfactuals": parameters.n}
+        if parameters.target is not None:
+            asked["target_class"] = self._target(parameters.target)
+        if parameters.target_score is not None:
+            asked["target_score"] = tuple(parameters.target_score)
+        if parameters.rules is not None:
+            asked["constraints"] = self._constraints(parameters.rules)
+        if parameters.feature_weights is not None:
+            asked["feature_weights"] = {
+                self.reader.named(key, f"parameters.feature_weights.{key}"): weight
+                for key, weight in parameters.feature_weights.items()
+            }
+        return asked
+
+    def explain(self, rows: Rows, arguments: dict[str, Any], parameters: Parameters, seconds: float) -> Answers:
+        """Explain checked rows, all in one call; a search that takes longer ends with what it has."""
+        cfs = self._explained(rows, arguments, parameters, seconds)
+        return answers_of(cfs, self.reader, len(rows), parameters, self.wording(parameters.language))
+
+    def report(self, rows: Rows, arguments: dict[str, Any], parameters: Parameters, seconds: float) -> str:
+        """The same as one HTML page."""
+        return self._explained(rows, arguments, parameters, seconds).to_html(wording=self.wording(parameters.language))
+
+    def what_if(self, rows: Rows, others: Rows, parameters: Parameters) -> Answers:
+        """What the model says of rows and of others in their place; nothing is searched for."""
+        arguments = self.arguments(parameters)
+        target, scores = arguments.get("target_class", "other"), arguments.get("target_score")
+        fitted, wanted, asked = self.nice._aimed(target, scores, None)
+        call = Call(
+            self.reader.table([*rows, *others]),
+            wanted,
+            options=self.nice._options,
+            asked=called(target, n_counterfactuals=1, time_budget=None, **asked),
+        )
+        cfs = Counterfactuals(what_if(call, fitted, len(rows)))
+        return answers_of(cfs, self.reader, len(rows), parameters, self.wording(parameters.language))
+
+    def wording(self, language: str) -> Wording:
+        """How things are called in a language."""
+        if language in self.wordings:
+            return self.wordings[language]
+        return replace(next(iter(self.wordings.values()), Wording()), language=language)
+
+    def _explained(
+        self, rows: Rows, arguments: dict[str, Any], parameters: Parameters, seconds: float
+    ) -> Counterfactuals:
+        nice = self._variant(parameters.optimize, parameters.search)
+        cfs = nice.explain(self.reader.table(rows), **arguments, time_budget=seconds, progress=False)
+        return cfs.plans() if parameters.plans else cfs
+
+    def _variant(self, optimize: str | None, search: str | None) -> NICE:
+        if optimize is None and search is None:
+            return self.nice
+        key = (optimize, search)
+        if key not in self._variants:
+            self._variants[key] = self.nice.with_search(optimize=optimize, search=search)  # type: ignore[arg-type]  # checked by the message
+        return self._variants[key]
+
+    def _target(self, given: Any) -> Any:
+        classes = list(self.nice.classes_)
+        known = [json_cell(label) for label in classes]
+        if not classes:
+            raise wrong("parameters.target", "the model returns scores: use target_score, such as [5000, null]")
+        for one in given if isinstance(given, list) else [given]:
+            if (type(one), one) not in [(type(label), label) for label in known]:
+                raise wrong("parameters.target", f"{one!r} is not a class: {listed(known)}.{did_you_mean(one, known)}")
+        if given == []:
+            raise wrong("parameters.target", f"name at least one class: {listed(known)}.")
+        return [classes[known.index(one)] for one in (given if isinstance(given, list) else [given])]
+
+    def _constraints(self, rules: Rules) -> Constraints:
+        given = msgspec.to_builtins(rules)
+
+        def named(key: str, name: str) -> Any:
+            return self.reader.named(key, f"parameters.rules.{name}")
+
+        for name, value in given.items():
+            if name == "groups":
+                given[name] = [[named(key, name) for key in group] for group in value]
+            elif isinstance(value, dict):
+                given[name] = {named(key, name): one for key, one in value.items()}
+            elif isinstance(value, list) and name != "relations":
+                given[name] = [named(key, name) for key in value]
+        return Constraints(**given)
