@@ -137,6 +137,9 @@ class TestRoutes:
             "classes": ["no", "yes"],
             "optimize": "sparsity",
             "search": "thorough",
+            "has_plausibility": False,
+            "limits": {"rows": 100, "table_rows": 1000},
+            "parameters": {},
         }
         schema = get(served(nice), "/v1/models/credit/schema").json()
         assert [(one["name"], one["kind"]) for one in schema["features"]] == [

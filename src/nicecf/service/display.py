@@ -103,7 +103,7 @@ class Display:
 
 
 def _shown(
-    name: str | None, numbers: tuple[float, float], texts: tuple[str, str], at: list[float], line: str
+    name: str | None, numbers: tuple[float, float], texts: tuple[str, str], limits: list[float], line: str
 ) -> Object:
     """A quantity; without a name it is a score."""
     return {
