@@ -37,6 +37,7 @@ class Display:
             "quantity": self._quantity(at, said),
             "obstacle": said.obstacle,
             "relaxation": self._relaxation(self.batch.relaxations[at]),
+            "notes": [self.formatter.clauses(one) for one in self.batch.notes[at]],
         }
 
     def of_counterfactual(self, at: int, said: FormattedExplanation) -> Object:
@@ -96,8 +97,8 @@ class Display:
         return {
             "rule": one.blocks.kind,
             "features": [self._keys[name] for name in _features_in(one.blocks) if name in self._keys],
-            "blocks": self.formatter.statement(one.blocks),
-            "text": self.formatter.statement(one.instead),
+            "blocks": self.formatter.clauses(one.blocks),
+            "text": self.formatter.clauses(one.instead),
             "n_changes": one.n_changes,
         }
 

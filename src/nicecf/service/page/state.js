@@ -1,0 +1,88 @@
+// What a person has chosen, as plain values: what is asked of the service follows from it, and a link can hold it.
+
+// How much a change counts in the distance.
+const EFFORTS = { easy: 0.3, usual: 1, hard: 3 };
+const VERSION = 1;
+
+export function freshState(model, language) {
+  return { model, language, row: null, example: 0, shape: {}, most: null, target: null, score: [null, null], kept: [] };
+}
+
+export function shapeOf(state, name) {
+  return { locked: false, direction: null, low: null, high: null, allowed: null, effort: "usual", ...state.shape[name] };
+}
+
+// Changes what is said of one feature; what is as it was at first is not kept.
+export function setShape(state, name, change) {
+  const shape = { ...shapeOf(state, name), ...change };
+  const usual = shapeOf({ shape: {} }, name);
+  const said = Object.fromEntries(Object.entries(shape).filter(([key, value]) => value !== usual[key]));
+  if (Object.keys(said).length) state.shape[name] = said;
+  else delete state.shape[name];
+}
+
+export function isShaped(state, name) {
+  return name in state.shape;
+}
+
+export function parametersOf(state, about) {
+  const rules = {};
+  const weights = {};
+  for (const name of Object.keys(state.shape)) {
+    const shape = shapeOf(state, name);
+    if (shape.locked) (rules.immutable ??= []).push(name);
+    if (shape.direction) (rules[shape.direction] ??= []).push(name);
+    if (shape.low !== null || shape.high !== null) {
+      (rules.ranges ??= {})[name] = { ...(shape.low === null ? {} : { low: shape.low }), ...(shape.high === null ? {} : { high: shape.high }) };
+    }
+    if (shape.allowed !== null) (rules.allowed ??= {})[name] = shape.allowed;
+    if (shape.effort !== "usual") weights[name] = EFFORTS[shape.effort];
+  }
+  if (state.most !== null) rules.max_changes = state.most;
+  return {
+    language: state.language,
+    display: true,
+    ...(Object.keys(rules).length ? { rules } : {}),
+    ...(Object.keys(weights).length ? { feature_weights: weights } : {}),
+    ...targetOf(state, about),
+  };
+}
+
+export function targetOf(state, about) {
+  if (about.classes.length) return state.target === null ? {} : { target: state.target };
+  return { target_score: state.score.some((end) => end !== null) ? state.score : about.parameters.target_score };
+}
+
+// A menu for the row: one search finds all of it.
+export function menuOf(state, about) {
+  return { ...parametersOf(state, about), plans: true, n: 4, optimize: "sparsity", search: "thorough" };
+}
+
+// The state as text for the fragment of a link: browsers do not send that to anybody.
+export function toLink(state) {
+  const { kept, ...rest } = state;
+  const plans = kept.map(({ changes }) => changes);
+  return encodeText(JSON.stringify({ version: VERSION, ...rest, kept: plans }));
+}
+
+// What a link holds; null if it is no link of ours.
+export function fromLink(fragment) {
+  try {
+    const { version, kept, ...rest } = JSON.parse(decodeText(fragment.replace(/^#/, "")));
+    if (version !== VERSION || typeof rest.row !== "object" || !Array.isArray(kept)) return null;
+    return { ...freshState(rest.model, rest.language), ...rest, kept: kept.map((changes) => ({ changes })) };
+  } catch {
+    return null;
+  }
+}
+
+function encodeText(text) {
+  const bytes = new TextEncoder().encode(text);
+  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
+  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function decodeText(text) {
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return new TextDecoder().decode(Uint8Array.from(binary, (character) => character.charCodeAt(0)));
+}
