@@ -35,4 +35,4 @@ def words(language: str) -> dict[str, str]:
     """The phrases of the page in a language, and those for numbers."""
     phrases = phrases_of(language)
     wanted = {key: text for key, text in phrases.items() if key.startswith(("page.", "number.", "value."))}
-    return {key.removeprefix("page."): text for key, text in wanted.items()} | {"language": language}
+    return {key.removeprefix("page."): text for key, text in wanted.items()} | {"code": language}

@@ -286,7 +286,9 @@ export class Page {
       // What follows from the others is computed by the service, which knows how.
       const row = state.row;
       state.row = before;
+      this.results.busy(true);
       const [answer] = (await this.tried([{ [name]: value }])) ?? [];
+      this.results.busy(false);
       state.row = answer ? answer.counterfactuals[0].values : row;
       if (!answer) return;
     }

@@ -3,7 +3,7 @@
 export class Words {
   constructor(phrases) {
     this.phrases = phrases;
-    this.language = phrases.language;
+    this.language = phrases.code;
   }
 
   // A phrase with its fields filled in; with a count of one, the phrase with `_one` behind its name.

@@ -1,0 +1,160 @@
+"""A service at a free port of this machine, and a real browser in front of it."""
+
+import asyncio
+import contextlib
+import shutil
+import threading
+import time
+
+import pandas as pd
+import pytest
+import uvicorn
+
+from nicecf import NICE
+from nicecf.benchmark.datasets import loan_book, loan_rules
+from nicecf.cli.showcase import forest
+from nicecf.service.app import app_of
+from nicecf.service.explainers import Service, Source
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+# As root there is no sandbox; without the others, the browser asks its maker's hosts for this and that.
+FLAGS = "--no-sandbox --disable-gpu --disable-background-networking --no-first-run --disable-component-update --disable-sync"
+
+
+class Served:
+    """A service in a thread, which can go away and come back at the same address."""
+
+    def __init__(self, make):
+        self._make = make
+        self._port = 0
+        self.paths = []
+        self.start()
+
+    def start(self):
+        async def watched(scope, receive, send):
+            if scope["type"] == "http":
+                self.paths.append(scope["raw_path"].decode() + "?" + scope["query_string"].decode())
+            await app(scope, receive, send)
+
+        app = app_of(self._make())
+        config = uvicorn.Config(watched, host="127.0.0.1", port=self._port, log_level="error", http="h11")
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._server.serve()), daemon=True)
+        self._thread.start()
+        while not self._server.started:
+            assert self._thread.is_alive()
+            time.sleep(0.02)
+        self._port = self._server.servers[0].sockets[0].getsockname()[1]
+
+    def stop(self):
+        self._server.should_exit = self._server.force_exit = True
+        self._thread.join(20)
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self._port}/"
+
+
+@contextlib.contextmanager
+def served(nice, **options):
+    sources = nice if isinstance(nice, dict) else {"loans": nice}
+    one = Served(lambda: Service({name: Source(lambda nice=nice: nice) for name, nice in sources.items()}, **options))
+    try:
+        yield one
+    finally:
+        one.stop()
+
+
+@pytest.fixture(scope="session")
+def loans():
+    """Loans with a column that follows from others, a relation, and a measure of plausibility."""
+    X, y = loan_book(400)
+    model = forest().set_params(randomforestclassifier__n_estimators=20).fit(X, y)
+    return NICE(model, optimize="balanced", constraints=loan_rules()).fit(X, y).with_search(optimize="sparsity")
+
+
+@pytest.fixture(scope="session")
+def service(loans):
+    with served(loans) as one:
+        yield one
+
+
+@pytest.fixture(scope="session")
+def browser():
+    api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
+    if CHROMIUM is None:
+        pytest.skip("needs a browser: apt-get install chromium")
+    with api.sync_playwright() as playwright:
+        one = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS.split())
+        yield one
+        one.close()
+
+
+class Visit:
+    """A tab of the browser; what goes wrong in it is remembered."""
+
+    def __init__(self, browser, url, **options):
+        given = {"locale": "en-GB", "viewport": {"width": 1280, "height": 900}, "permissions": ["clipboard-read", "clipboard-write"]}
+        self._context = browser.new_context(**given | options)
+        self.page = self._context.new_page()
+        self.page.set_default_timeout(20_000)
+        self.errors, self.requests = [], []
+        self.page.on("console", lambda one: self.errors.append(one.text) if one.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("request", lambda one: self.requests.append((one.method, one.url)))
+        self.page.goto(url)
+
+    def close(self):
+        self._context.close()
+
+    def opened(self):
+        """Wait until the page is there and has its first answer."""
+        self.page.wait_for_selector(".ncf-plan, .ncf-none")
+        return self.answered()
+
+    def answered(self):
+        """Wait until nothing is being asked."""
+        self.page.wait_for_selector("[aria-busy=true]", state="detached")
+        return self
+
+    def forgive(self, *words):
+        """Leave out what the browser itself logs of a request that was to fail."""
+        self.errors[:] = [error for error in self.errors if not any(word in error for word in words)]
+
+    def asked(self, verb):
+        return sum(url.endswith(f":{verb}") for method, url in self.requests)
+
+    def features_of_plans(self):
+        """The features that each plan changes, as the page shows them; not what follows from them."""
+        plans = self.page.locator("article").all()
+        return [set(one.locator("ul.ncf-changes:not(.ncf-follows) .ncf-feature").all_inner_texts()) for one in plans]
+
+    def violations(self):
+        from axe_playwright_python.sync_playwright import Axe
+
+        found = Axe().run(self.page).response["violations"]
+        return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]
+
+    def is_too_wide(self):
+        return self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
+@pytest.fixture
+def visit(browser):
+    """Open an address; at the end nothing must have been written to the console."""
+    visits = []
+
+    def visited(url, **options):
+        visits.append(Visit(browser, url, **options))
+        return visits[-1]
+
+    yield visited
+    errors = [error for one in visits for error in one.errors]
+    for one in visits:
+        one.close()
+    assert errors == []
+
+
+def csv_of(n_rows, seed=7):
+    X, _ = loan_book(n_rows, seed=seed)
+    return pd.concat([pd.DataFrame({"customer": [f"C{at}" for at in range(n_rows)]}), X], axis=1)

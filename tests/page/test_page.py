@@ -1,0 +1,474 @@
+"""The page in a real browser: the whole journey, and the journeys that go wrong."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from page.conftest import csv_of, served
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import nicecf
+from nicecf import NICE, Constraints
+from nicecf.benchmark.datasets import loan_book
+from nicecf.service.keys import Keys, new_key
+
+LOCK = 'button[aria-label="Keep {} as it is"]'
+SHAPE = 'button[aria-label="Which changes of {} are possible?"]'
+
+
+def first_feature(one):
+    return sorted(one.features_of_plans()[0])[0]
+
+
+def test_the_whole_journey(visit, service, loans, tmp_path):
+    one = visit(service.url).opened()
+    page = one.page
+    assert page.locator("h1").inner_text() == "What would have to be different?"
+    decision = page.locator(".ncf-decided strong").first.inner_text()
+    assert decision in ("approved", "denied")
+    assert "The line is at 50 %" in page.locator(".ncf-gauge-text").first.inner_text()
+    titles = " ".join(page.locator("article h3").all_inner_texts())
+    assert all(name in titles for name in ("Fewest changes", "Smallest changes", "Most plausible"))
+    outcomes = set(page.locator(".ncf-outcome").all_inner_texts())
+    assert outcomes == {"approved", "denied"} - {decision}
+
+    # Shape it: what the first plan changes must stay.
+    locked = first_feature(one)
+    page.click(LOCK.format(locked))
+    one.answered()
+    assert all(locked not in features for features in one.features_of_plans())
+    assert page.locator(LOCK.format(locked)).get_attribute("aria-pressed") == "true"
+
+    # Keep two, try one out.
+    page.locator("article").nth(0).get_by_role("button", name="Keep").click()
+    page.locator("article").nth(1).get_by_role("button", name="Keep").click()
+    assert page.locator(".ncf-kept thead th").count() == 4
+    page.locator("article").nth(0).get_by_role("button", name="Try it").click()
+    one.answered()
+    said = page.locator(".ncf-outcome-box .ncf-decided").inner_text()
+    assert said.startswith("Then the model says:")
+    assert decision not in said
+
+    # The letter, and the record, which is replayed.
+    page.locator("article").nth(0).get_by_role("button", name="Letter").click()
+    letter = page.locator("dialog pre").inner_text()
+    assert f"Its decision is: {decision}." in letter
+    page.get_by_role("button", name="Close").click()
+    with page.expect_download() as download:
+        page.locator("article").nth(0).get_by_role("button", name="Record").click()
+    download.value.save_as(tmp_path / "record.json")
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert locked.replace(" ", "_") in record["call"]["constraints"]["immutable"]
+    assert nicecf.replay(record, loans).is_same
+
+    # A link brings all of it back, and the service never hears of what is in it.
+    page.get_by_role("button", name="Copy a link to this").click()
+    page.wait_for_selector("text=The link is copied.")
+    link = page.evaluate("navigator.clipboard.readText()")
+    again = visit(link).opened()
+    again.page.wait_for_selector(".ncf-total >> text=…", state="detached")
+    assert again.features_of_plans() == one.features_of_plans()
+    assert again.page.locator(LOCK.format(locked)).get_attribute("aria-pressed") == "true"
+    assert again.page.locator(".ncf-kept").inner_text() == page.locator(".ncf-kept").inner_text()
+    fragment = link.partition("#")[2]
+    assert len(fragment) > 200
+    assert not any(fragment[:40] in path for path in service.paths)
+    assert {url.split("/")[2] for _, url in one.requests + again.requests} == {service.url.split("/")[2]}
+
+
+class TestShaping:
+    def test_every_touch_is_one_question(self, visit, service):
+        one = visit(service.url).opened()
+        page = one.page
+        for touch in (
+            lambda: page.click(LOCK.format("age")),
+            lambda: page.select_option("text=At most so many changes >> .. >> select", "2"),
+            lambda: page.click(LOCK.format("age")),
+        ):
+            before = one.asked("explain")
+            touch()
+            one.answered()
+            assert one.asked("explain") == before + 1
+
+    def test_a_range_is_dragged_on_the_training_distribution_and_kept(self, visit, service):
+        one = visit(service.url).opened()
+        page = one.page
+        page.click(SHAPE.format("credit score"))
+        low = page.get_by_label("credit score: at least")
+        low.focus()
+        for _ in range(30):
+            page.keyboard.press("ArrowRight")
+        one.answered()
+        bound = float(low.get_attribute("aria-valuetext"))
+        assert page.locator(".ncf-outside").count() > 0
+        for plan in page.locator("article").all():
+            lines = plan.locator("ul.ncf-changes:not(.ncf-follows) li").all()
+            for line in lines:
+                if line.locator(".ncf-feature").inner_text() == "credit score":
+                    assert float(line.locator("strong").inner_text()) >= bound
+
+    def test_a_range_is_dragged_by_mouse(self, visit, service):
+        one = visit(service.url).opened()
+        page = one.page
+        page.click(SHAPE.format("income"))
+        handle = page.get_by_label("income: at most").bounding_box()
+        y = handle["y"] + handle["height"] / 2
+        page.mouse.move(handle["x"] + handle["width"] - 8, y)
+        page.mouse.down()
+        page.mouse.move(handle["x"] + handle["width"] / 2, y, steps=8)
+        page.mouse.up()
+        one.answered()
+        assert page.locator(".ncf-chip", has_text="up to").count() == 1
+
+    def test_one_way_only_and_what_is_hard(self, visit, service):
+        one = visit(service.url).opened()
+        page = one.page
+        page.click(SHAPE.format("loan amount"))
+        page.get_by_label("only down").check()
+        page.get_by_label("hard").check()
+        one.answered()
+        assert page.locator(".ncf-chip").all_inner_texts()[:2] == ["only down", "hard"]
+
+    def test_only_some_values_are_possible(self, visit, service):
+        one = visit(service.url).opened()
+        page = one.page
+        page.click(SHAPE.format("purpose"))
+        page.get_by_label("business").uncheck()
+        one.answered()
+        assert "5 values possible" in page.locator(".ncf-chip").all_inner_texts()
+
+    def test_where_nothing_is_possible_it_says_which_lock_to_open_and_opens_it(self, visit, service):
+        one = visit(service.url).opened()
+        page = one.page
+        for lock in page.locator("button.ncf-lock").all():
+            lock.click()
+        one.answered()
+        assert page.locator(".ncf-none h3").inner_text() == "There is no way within these limits"
+        assert "may not change" in page.locator(".ncf-none").inner_text()
+        page.locator(".ncf-none button.ncf-main").click()
+        page.wait_for_selector("article")
+        one.answered()
+        pressed = [lock.get_attribute("aria-pressed") for lock in page.locator("button.ncf-lock[aria-pressed]").all()]
+        assert pressed.count("false") == 1
+        page.get_by_role("button", name="Undo all my limits").click()
+        one.answered()
+        assert page.locator("button.ncf-lock[aria-pressed=true]").count() == 0
+
+    def test_limits_on_how_many_change_can_be_raised(self, visit):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(rng.integers(0, 10, (300, 4)), columns=list("abcd"))
+        y = np.where(X.sum(axis=1) > 22, "yes", "no")
+        nice = NICE(LogisticRegression().fit(X, y)).fit(X, y)
+        with served(nice) as service:
+            one = visit(service.url).opened()
+            for value in "abcd":
+                one.page.get_by_label(value, exact=True).fill("1")
+                one.page.keyboard.press("Tab")
+                one.answered()
+            one.page.select_option("text=At most so many changes >> .. >> select", "1")
+            one.answered()
+            assert one.page.locator(".ncf-none").count() == 1
+            one.page.locator(".ncf-none button.ncf-main").click()
+            one.page.wait_for_selector("article")
+
+
+class TestTheCase:
+    def test_a_value_is_typed_in_and_what_follows_is_computed(self, visit, service):
+        one = visit(service.url).opened()
+        page = one.page
+        before = page.locator("output.ncf-derived").inner_text()
+        page.get_by_label("monthly debt", exact=True).fill("2500")
+        page.keyboard.press("Tab")
+        one.answered()
+        assert page.locator("output.ncf-derived").inner_text() != before
+        assert page.locator("text=my own values").count() == 1
+        assert page.get_by_label("Case", exact=True).input_value() == "own"
+        assert page.locator("article, .ncf-none").count() > 0
+
+    def test_a_value_can_be_missing(self, visit, service):
+        one = visit(service.url).opened()
+        one.page.get_by_label("savings", exact=True).fill("")
+        one.page.keyboard.press("Tab")
+        one.answered()
+        one.page.get_by_label("housing", exact=True).select_option(label="missing")
+        one.answered()
+        assert one.page.locator(".ncf-alert:visible").count() == 0
+        assert one.page.locator("article, .ncf-none").count() > 0
+
+    def test_a_value_that_the_schema_refuses_is_told_at_its_field(self, visit, service):
+        one = visit(service.url).opened()
+        field = one.page.get_by_label("savings", exact=True)
+        field.fill("1e200")
+        one.page.keyboard.press("Tab")
+        one.page.wait_for_selector(".ncf-refusal:visible")
+        assert "too large" in one.page.locator(".ncf-refusal:visible").inner_text()
+        assert field.get_attribute("aria-invalid") == "true"
+        field.fill("3000")
+        one.page.keyboard.press("Tab")
+        one.page.wait_for_selector("[aria-invalid]", state="detached")
+        one.forgive("400")
+
+    def test_other_values_are_tried_out_without_a_search(self, visit, service):
+        one = visit(service.url).opened()
+        page = one.page
+        searches = one.asked("explain")
+        page.get_by_label("Change", exact=True).select_option("credit_score")
+        one.answered()
+        slider = page.locator(".ncf-move input[type=range]")
+        slider.focus()
+        page.keyboard.press("End")
+        one.answered()
+        first = page.locator(".ncf-outcome-box .ncf-gauge-text").inner_text()
+        page.keyboard.press("Home")
+        one.answered()
+        assert page.locator(".ncf-outcome-box .ncf-gauge-text").inner_text() != first
+        assert one.asked("explain") == searches
+
+
+class TestTables:
+    def test_a_file_is_explained_with_progress_a_table_and_a_report(self, visit, service, tmp_path):
+        csv_of(60).to_csv(tmp_path / "new.csv", index=False)
+        one = visit(service.url).opened()
+        page = one.page
+        page.get_by_role("tab", name="A table").click()
+        page.set_input_files("input[type=file]", tmp_path / "new.csv")
+        page.wait_for_selector("text=60 rows were read. Columns that the model does not know: customer.")
+        before = one.asked("explain")
+        page.get_by_role("button", name="Explain all").click()
+        page.wait_for_selector("text=60 rows explained")
+        assert one.asked("explain") == before + 3
+        assert page.locator(".ncf-batch tbody tr").count() == 60
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as CSV").click()
+        download.value.save_as(tmp_path / "out.csv")
+        out = pd.read_csv(tmp_path / "out.csv")
+        assert out["Row"].tolist() == [f"C{at}" for at in range(60)]
+        assert set(out["Decision"]) == {"approved", "denied"}
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save a report").click()
+        download.value.save_as(tmp_path / "report.html")
+        assert "<h1" in (tmp_path / "report.html").read_text(encoding="utf-8")
+        page.get_by_role("button", name="C7", exact=True).click()
+        one.answered()
+        assert page.get_by_role("tab", name="One case").get_attribute("aria-selected") == "true"
+        assert float(page.get_by_label("income", exact=True).input_value()) == csv_of(60)["income"][7]
+
+    def test_what_is_wrong_with_a_file_is_told(self, visit, service, tmp_path):
+        csv_of(3).assign(age="old").to_csv(tmp_path / "bad.csv", index=False)
+        one = visit(service.url).opened()
+        one.page.get_by_role("tab", name="A table").click()
+        one.page.set_input_files("input[type=file]", tmp_path / "bad.csv")
+        one.page.wait_for_selector(".ncf-alert:visible")
+        said = one.page.locator(".ncf-alert").inner_text()
+        assert "age" in said
+        assert "old" in said
+        one.forgive("400")
+
+
+class TestTrouble:
+    def test_the_service_goes_away_and_comes_back(self, visit, loans):
+        with served(loans) as service:
+            one = visit(service.url).opened()
+            service.stop()
+            one.page.click(LOCK.format("age"))
+            one.page.wait_for_selector("text=The service does not answer.")
+            assert one.page.locator("article").count() > 0  # what was there is still there
+            service.start()
+            one.page.get_by_role("button", name="Try again").click()
+            one.page.wait_for_selector(".ncf-alert", state="hidden")
+            one.answered()
+            assert one.page.locator(LOCK.format("age")).get_attribute("aria-pressed") == "true"
+            one.forgive("ERR_CONNECTION")
+
+    def test_a_key_is_asked_for_and_kept_for_this_tab(self, visit, loans, tmp_path):
+        key, line = new_key("page")
+        (tmp_path / "keys.txt").write_text(f"{line}\n")
+        with served(loans, keys=Keys.of_file(str(tmp_path / "keys.txt"))) as service:
+            one = visit(service.url)
+            one.page.get_by_label("Key").fill("wrong")
+            one.page.get_by_role("button", name="Open").click()
+            one.page.wait_for_selector("text=This key was not accepted.")
+            one.page.get_by_label("Key").fill(key)
+            one.page.get_by_role("button", name="Open").click()
+            one.opened()
+            one.page.reload()
+            one.opened()
+            assert not any(key in path for path in service.paths)
+            one.forgive("401")
+
+    def test_a_link_of_something_else_is_said_to_be_so(self, visit, service):
+        one = visit(f"{service.url}#eyJ2ZXJzaW9uIjoxLCJtb2RlbCI6ImxvYW5zIiwicm93Ijp7ImEiOjF9LCJrZXB0IjpbXX0").opened()
+        assert one.page.locator("text=The link does not fit this model").count() == 1
+        assert visit(f"{service.url}#nonsense").opened().page.locator("article").count() > 0
+
+    def test_a_model_that_fails_is_told_and_nothing_is_lost(self, visit, loans):
+        class Fragile:
+            classes_ = loans.model.classes_
+            is_broken = False
+
+            def predict_proba(self, X):
+                if self.is_broken:
+                    raise RuntimeError("secret of the model")
+                return loans.model.predict_proba(X)
+
+        model = Fragile()
+        X, y = loan_book(200)
+        with served(NICE(model).fit(X, y)) as service:
+            one = visit(service.url).opened()
+            model.is_broken = True
+            one.page.click(LOCK.format("age"))
+            one.page.wait_for_selector(".ncf-alert:visible")
+            assert "secret" not in one.page.locator(".ncf-alert").inner_text()
+            model.is_broken = False
+            one.page.get_by_role("button", name="Try again").click()
+            one.page.wait_for_selector(".ncf-alert", state="hidden")
+            one.forgive("502")
+
+
+class TestEveryModel:
+    def test_many_classes_dates_booleans_and_two_models(self, visit, loans):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(
+            {
+                "size": rng.normal(10, 3, 300).round(1),
+                "is_new": rng.random(300) < 0.5,
+                "since": pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 300), unit="D"),
+                "grade": pd.Categorical(rng.choice(["low", "mid", "high"], 300), ["low", "mid", "high"], ordered=True),
+            }
+        )
+        y = np.select([X["size"] > 12, X["size"] > 8], ["large", "medium"], "small")
+
+        def probabilities(X):
+            size = X["size"].to_numpy(float) + 0.5 * X["is_new"].to_numpy(float)
+            scores = np.exp(-np.abs(size[:, None] - np.array([14.0, 10.0, 6.0])))
+            return scores / scores.sum(axis=1, keepdims=True)
+
+        nice = NICE(probabilities, classes=["large", "medium", "small"]).fit(X, y)
+        with served({"loans": loans, "sizes": nice}) as service:
+            one = visit(service.url).opened()
+            page = one.page
+            page.get_by_label("Model").select_option("sizes")
+            page.wait_for_selector("label:has-text('is new')")
+            one.opened()
+            page.get_by_label("Wanted decision").select_option("small")
+            one.answered()
+            assert set(page.locator(".ncf-outcome").all_inner_texts()) <= {"small"}
+            page.click(SHAPE.format("since"))
+            page.get_by_label("only later").check()
+            page.get_by_label("since: at most").focus()
+            page.keyboard.press("ArrowLeft")
+            one.answered()
+            page.get_by_label("since", exact=True).fill("2021-05-03")
+            page.keyboard.press("Tab")
+            one.answered()
+            assert page.locator(".ncf-alert:visible").count() == 0
+            page.click(SHAPE.format("grade"))
+            assert page.get_by_label("only up").count() == 1
+
+    def test_a_model_of_scores(self, visit):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({"rooms": rng.integers(1, 8, 300), "age": rng.integers(0, 90, 300)})
+        y = 100.0 * X["rooms"] - X["age"]
+        with served(NICE(LinearRegression().fit(X, y)).fit(X, y)) as service:
+            one = visit(service.url).opened()
+            page = one.page
+            page.get_by_label("Wanted: at least").fill("650")
+            page.keyboard.press("Tab")
+            one.answered()
+            assert "score" in page.locator(".ncf-gauge-text").first.inner_text()
+            assert "at least 650" in page.locator(".ncf-results").inner_text()
+
+    def test_rules_of_the_explainer_are_no_choices(self, visit, loans):
+        X = csv_of(300).drop(columns="customer")
+        rules = Constraints(immutable=["age"], increasing=["credit_score"])
+        y = loans.model.predict(X)
+        with served(NICE(loans.model, constraints=rules).fit(X, y)) as service:
+            one = visit(service.url).opened()
+            assert one.page.locator(LOCK.format("age")).count() == 0
+            assert one.page.locator(".ncf-line", has_text="cannot change").locator("label").inner_text() == "age"
+            one.page.click(SHAPE.format("credit score"))
+            assert one.page.locator(".ncf-shape").get_by_label("only down").count() == 0
+
+
+class TestForEverybody:
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    @pytest.mark.parametrize("width", [360, 800, 1600])
+    def test_nothing_is_in_the_way_of_a_screen_reader_and_nothing_is_cut_off(self, visit, service, width, scheme):
+        one = visit(service.url, viewport={"width": width, "height": 900}, color_scheme=scheme).opened()
+        page = one.page
+        assert one.violations() == []
+        assert not one.is_too_wide()
+        if not page.locator(".ncf-case").get_attribute("open") == "":
+            page.locator(".ncf-case > summary").click()
+        page.click(SHAPE.format("income"))
+        page.click(SHAPE.format("purpose"))
+        page.locator("article").nth(0).get_by_role("button", name="Keep").click()
+        page.locator("article").nth(0).get_by_role("button", name="Try it").click()
+        one.answered()
+        assert one.violations() == []
+        assert not one.is_too_wide()
+
+    def test_nor_where_there_is_no_way_in_the_letter_in_a_table_and_before_the_key(self, visit, service, loans, tmp_path):
+        one = visit(service.url).opened()
+        one.page.locator("article").nth(0).get_by_role("button", name="Letter").click()
+        one.page.wait_for_selector("dialog")
+        assert one.violations() == []
+        one.page.keyboard.press("Escape")
+        for lock in one.page.locator("button.ncf-lock").all():
+            lock.click()
+        one.page.wait_for_selector(".ncf-none")
+        one.answered()
+        assert one.violations() == []
+        csv_of(5).to_csv(tmp_path / "new.csv", index=False)
+        one.page.get_by_role("tab", name="A table").click()
+        one.page.set_input_files("input[type=file]", tmp_path / "new.csv")
+        one.page.get_by_role("button", name="Explain all").click()
+        one.page.wait_for_selector(".ncf-batch table")
+        assert one.violations() == []
+        with served(loans, keys=Keys(())) as locked:
+            other = visit(locked.url)
+            other.page.wait_for_selector(".ncf-key")
+            assert other.violations() == []
+            other.forgive("401")
+
+    def test_by_keyboard_alone(self, visit, service):
+        one = visit(service.url).opened()
+        page = one.page
+        page.locator(LOCK.format("age")).focus()
+        page.keyboard.press("Space")
+        one.answered()
+        assert page.locator(LOCK.format("age")).get_attribute("aria-pressed") == "true"
+        assert page.evaluate("document.activeElement.className") == "ncf-lock"  # the focus stays where it was
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert page.locator(SHAPE.format("age")).get_attribute("aria-expanded") == "true"
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.type") == "radio"
+        page.keyboard.press("ArrowDown")
+        one.answered()
+        page.get_by_role("tab", name="One case").focus()
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate("document.activeElement.innerText") == "A table"
+
+    def test_what_was_found_is_announced(self, visit, service):
+        one = visit(service.url).opened()
+        said = one.page.locator(".ncf-results [aria-live=polite]")
+        n_plans = one.page.locator("article").count()
+        assert said.inner_text() == f"{n_plans} ways to another decision."
+
+    def test_in_german(self, visit, service):
+        one = visit(service.url, locale="de-DE").opened()
+        page = one.page
+        assert page.evaluate("document.documentElement.lang") == "de"
+        text = page.locator("body").inner_text()
+        for word in ("Was müsste anders sein?", "Das Modell sagt:", "Wenigste Änderungen", "Die Grenze liegt bei 50 %"):
+            assert word in text
+        for word in ("The ", "Keep", "Fewest", "instead of", "probability", "missing"):
+            assert word not in text
+        page.locator("article").nth(0).get_by_role("button", name="Brief").click()
+        assert "Entscheidung" in page.locator("dialog pre").inner_text()
+        page.keyboard.press("Escape")
+        page.get_by_label("Sprache").select_option("en")
+        page.wait_for_selector("text=The model says:")
+        assert page.evaluate("document.documentElement.lang") == "en"
