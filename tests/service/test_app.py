@@ -12,25 +12,7 @@ from nicecf import NICE, replay
 from nicecf.service.app import app_of
 from nicecf.service.keys import Keys, digest
 from nicecf.service.limits import Limits
-from service.conftest import client_of, fitted, rows_of, run, served, table
-
-EXPLAIN = "/v1/models/credit:explain"
-
-
-def post(service, body, path=EXPLAIN, **options):
-    async def talk(client):
-        sent = (
-            {"content": body, "headers": {"Content-Type": "application/json"}}
-            if isinstance(body, (str, bytes))
-            else {"json": body}
-        )
-        return await client.post(path, **sent, **options)
-
-    return run(talk, service)
-
-
-def get(service, path, **options):
-    return run(lambda client: client.get(path, **options), service)
+from service.conftest import EXPLAIN, client_of, fitted, get, post, rows_of, run, served, table
 
 
 class TestAnswers:
