@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import httpx
 import numpy as np
@@ -12,6 +13,8 @@ from nicecf import NICE
 from nicecf.service.app import app_of
 from nicecf.service.examples import examples_of
 from nicecf.service.explainers import Service, Source
+
+EXPLAIN = "/v1/models/credit:explain"
 
 
 def table(n_rows=300, seed=0):
@@ -83,6 +86,38 @@ def run(talk, service):
             return await asyncio.wait_for(talk(client), 60)
 
     return asyncio.run(all_of_it())
+
+
+def post(service, body, path=EXPLAIN, **options):
+    """Send a body: JSON of a value, or text as it is."""
+
+    async def talk(client):
+        sent = (
+            {"content": body, "headers": {"Content-Type": "application/json"}}
+            if isinstance(body, (str, bytes))
+            else {"json": body}
+        )
+        return await client.post(path, **(sent | options))
+
+    return run(talk, service)
+
+
+def get(service, path, **options):
+    return run(lambda client: client.get(path, **options), service)
+
+
+def explained(service, rows, **parameters):
+    """The explanations of rows, of a table or of JSON."""
+    rows = rows_of(rows) if isinstance(rows, pd.DataFrame) else rows
+    answer = post(service, {"instances": rows, "parameters": parameters})
+    assert answer.status_code == 200, answer.text
+    return answer.json()["explanations"]
+
+
+def with_wordings(service, **wordings):
+    """The service, whose explainer calls things so, by language."""
+    service.versions["credit"] = replace(service.versions["credit"], wordings=wordings)
+    return service
 
 
 def rows_of(X):

@@ -3,34 +3,17 @@
 import asyncio
 import json
 import re
+from urllib.parse import unquote
 
 import httpx
 import pandas as pd
 import pytest
 
-from nicecf import NICE, replay
+from nicecf import NICE, Constraints, Wording, replay
 from nicecf.service.app import app_of
 from nicecf.service.keys import Keys, digest
 from nicecf.service.limits import Limits
-from service.conftest import client_of, fitted, rows_of, run, served, table
-
-EXPLAIN = "/v1/models/credit:explain"
-
-
-def post(service, body, path=EXPLAIN, **options):
-    async def talk(client):
-        sent = (
-            {"content": body, "headers": {"Content-Type": "application/json"}}
-            if isinstance(body, (str, bytes))
-            else {"json": body}
-        )
-        return await client.post(path, **sent, **options)
-
-    return run(talk, service)
-
-
-def get(service, path, **options):
-    return run(lambda client: client.get(path, **options), service)
+from service.conftest import EXPLAIN, client_of, fitted, get, post, rows_of, run, served, table, with_wordings
 
 
 class TestAnswers:
@@ -86,8 +69,6 @@ class TestAnswers:
         assert texts == [one.text() for one in cfs if one.found]
 
     def test_another_search_and_rules_are_those_of_the_library(self, nice):
-        from nicecf import Constraints
-
         X = table(4, seed=5)
         rules = {
             "immutable": ["job"],
@@ -248,6 +229,143 @@ def test_what_is_wrong_is_named_by_its_field(nice, case):
     assert list(answer.json()) == ["error"]
     assert re.search(message, answer.json()["error"]), answer.json()["error"]
     assert "Traceback" not in answer.text
+
+
+REPORT = "/v1/models/credit:report"
+
+
+class TestReports:
+    @pytest.mark.parametrize(("language", "text"), [("en", "would say"), ("de", "würde das Modell")])
+    def test_it_is_a_page_about_all_rows(self, nice, language, text):
+        X = table(12, seed=20)
+        service = served(nice)
+        answer = post(service, {"instances": rows_of(X), "parameters": {"language": language}}, path=REPORT)
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/html")
+        assert answer.headers["content-disposition"] == 'attachment; filename="credit.html"'
+        assert answer.text.startswith("<!doctype html>")
+        assert f'<html lang="{language}">' in answer.text
+        assert text in answer.text
+        mark = {"en": ".", "de": ","}[language]
+        assert all(str(one).replace(".", mark) in answer.text for one in X["income"])
+        measures = service.measures.text().decode()
+        assert 'nicecf_rows_total{model="credit"} 12.0' in measures
+        assert 'nicecf_requests_total{model="credit",status="200"} 1.0' in measures
+
+    def test_it_is_that_of_the_library(self, nice):
+        X = table(3, seed=21)
+        rules = {"immutable": ["income"]}
+        body = {"instances": rows_of(X), "parameters": {"target": "yes", "n": 2, "rules": rules, "budget": 9}}
+        cfs = nice.explain(X, target_class=["yes"], n_counterfactuals=2, constraints=Constraints(**rules))
+
+        def told(html):
+            return re.sub(r"<th scope=\"row\">explain: time_budget</th><td>.*?</td>", "", html)
+
+        assert told(post(served(nice), body, path=REPORT).text) == told(cfs.to_html(wording=Wording()))
+
+    def test_it_has_plans_and_the_names_of_the_wording(self, nice):
+        service = with_wordings(served(nice), de=Wording(language="de", names={"income": "Monatseinkommen"}))
+        rows = rows_of(table(3, seed=22))
+        plans = post(service, {"instances": rows, "parameters": {"plans": True, "n": 3, "language": "de"}}, path=REPORT)
+        assert plans.status_code == 200
+        assert "Monatseinkommen" in plans.text
+
+    def test_it_has_more_rows_than_other_requests_and_not_too_many(self, nice):
+        service = served(nice, limits=Limits(rows=2, table_rows=5))
+        rows = rows_of(table(6, seed=23))
+        assert post(service, {"instances": rows[:5]}, path=REPORT).status_code == 200
+        assert post(service, {"instances": rows[:5]}).status_code == 400
+        many = post(service, {"instances": rows}, path=REPORT)
+        assert (many.status_code, many.json()["error"]) == (400, "instances: expected 1 to 5 rows, got 6")
+        assert post(service, {"instances": []}, path=REPORT).status_code == 400
+
+    def test_a_model_that_fails_is_no_page(self):
+        nice = fitted()
+        service = served(nice)
+        nice._fitted.panel.members[0].classifier.__dict__["predict_proba"] = lambda X: 1 / 0
+        answer = post(service, {"instances": [ROW]}, path=REPORT)
+        assert (answer.status_code, answer.json()) == (502, {"error": "the model failed on this request"})
+
+
+class TestThePage:
+    def test_browsers_get_it_and_others_a_list_of_the_routes(self, nice):
+        service = served(nice)
+        for accept in ("text/html", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"):
+            answer = get(service, "/", headers={"Accept": accept})
+            assert answer.headers["content-type"].startswith("text/html")
+            assert answer.text.lower().startswith("<!doctype html>")
+        for accept in ("*/*", "application/json", ""):
+            answer = get(service, "/", headers={"Accept": accept})
+            assert answer.headers["content-type"].startswith("text/plain")
+            for verb in ("explain", "what-if", "report", "read"):
+                assert f"POST /v1/models/<name>:{verb}" in answer.text
+
+    @pytest.mark.parametrize("language", ["en", "de"])
+    def test_its_words_are_there_in_each_language(self, nice, language):
+        answer = get(served(nice), f"/page/words.{language}.json")
+        assert answer.headers["content-type"].startswith("application/json")
+        assert answer.json()["code"] == language
+        assert answer.json()["value.missing"] == {"en": "missing", "de": "unbekannt"}[language]
+
+    @pytest.mark.parametrize(
+        "file",
+        ["nothing.js", "__init__.py", "words.fr.json", "..", "../keys", "%2e%2e/keys", "..%2fapp.py", "%2e%2e%2fapp.py", ""],
+    )  # fmt: skip
+    def test_a_file_that_is_none_of_it_is_not_there(self, nice, file):
+        for keys in (None, Keys((digest("key"),))):
+            answer = raw(served(nice, keys=keys), f"/page/{file}")
+            assert answer[0] == 404, answer
+            assert list(json.loads(answer[1])) == ["error"]
+
+    def test_it_is_open_and_what_it_asks_for_is_not(self, nice):
+        service = served(nice, keys=Keys((digest("key"),)))
+        for path in ("/", "/page/words.en.json", "/page/index.html"):
+            assert get(service, path, headers={"Accept": "text/html"}).status_code == 200
+        for verb in ("explain", "what-if", "report", "read"):
+            assert (
+                post(service, {"instances": [ROW], "changes": [{}]}, path=f"/v1/models/credit:{verb}").status_code
+                == 401
+            )
+        for path in (
+            "/v1/models",
+            "/v1/models/credit/schema",
+            "/v1/models/credit/example",
+            "/openapi.json",
+            "/page",
+        ):
+            assert get(service, path).status_code == 401, path
+        for path in ("/page/../v1/models", "/page/..//v1/models/credit/schema", "/page/%2e%2e/metrics"):
+            assert raw(service, path)[0] == 404
+
+    @pytest.mark.parametrize("verb", ["what-if", "report", "read"])
+    def test_a_verb_is_asked_with_post(self, nice, verb):
+        answer = get(served(nice), f"/v1/models/credit:{verb}")
+        assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+        assert post(served(nice), {}, path=f"/v1/models/other:{verb}").status_code == 404
+
+
+def raw(service, path):
+    """A request as it is sent: clients tidy paths up."""
+
+    async def talk():
+        async with client_of(service):
+            sent = []
+
+            async def send(message):
+                sent.append(message)
+
+            async def receive():
+                return {"type": "http.request", "body": b"", "more_body": False}
+
+            scope = {
+                "type": "http", "method": "GET", "path": unquote(path), "raw_path": path.encode(), "query_string": b"",
+                "http_version": "1.1", "scheme": "http", "headers": [(b"host", b"127.0.0.1")],
+                "server": ("127.0.0.1", 80), "client": ("127.0.0.1", 1), "root_path": "",
+            }  # fmt: skip
+            await app_of(service)(scope, receive, send)
+            return sent[0]["status"], b"".join(one.get("body", b"") for one in sent[1:])
+
+    return asyncio.run(talk())
 
 
 class TestLimits:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.conftest import client_of, fitted, probabilities, rows_of, run, served, table
+from service.conftest import EXPLAIN, client_of, fitted, probabilities, rows_of, run, served, table
 
-EXPLAIN = "/v1/models/credit:explain"
+WHAT_IF, REPORT, READ = (f"/v1/models/credit:{verb}" for verb in ("what-if", "report", "read"))
 ROW = rows_of(table(1))[0]
 ODD = [
     None,
@@ -31,13 +31,16 @@ ODD = [
     "2020-01-01",
     "NaN",
 ]
-PARAMETERS = ["target", "target_score", "optimize", "search", "rules", "n", "budget", "feature_weights", "record"]
+PARAMETERS = ["target", "target_score", "optimize", "search", "rules", "n", "budget", "feature_weights", "record", "plans", "language", "display", "letter"]  # fmt: skip
 RULES = ["immutable", "increasing", "decreasing", "ranges", "allowed", "max_changes", "forbid", "step", "groups", "relations", "may_change"]  # fmt: skip
 PIECES = [
     {"age": [1, 2]}, {"age": {"low": None}}, {"job": ["clerk"]}, {"job": [["clerk", "nurse"]]}, {"age": 1e-300},
     ["age"], ["job", "job"], [["age", "job"]], "auto", ["age <= income"], ["(" * 900], ["age <= " + "9" * 900], [1e308, -1e308],
     ["since <= '2020-01-01'"], {"since": "30 days"}, {"is_customer": [True]}, {"income": 1e-9},
 ]  # fmt: skip
+
+
+PIECES_OF_CSV = [b"", b",", b";", b'"', b"\n", b"\r", b"\x00", b"\xff\xfe", b"1e999", b"NaN", b"=1+1", b"9" * 500, b"true", b"0x1"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +62,13 @@ async def sent(client, bodies, path=EXPLAIN, kind="application/json"):
     return answers
 
 
-def check(answers):
+def check(answers, *, parts=("explanations",)):
     for answer in answers:
         assert answer.status_code < 500, answer.text
-        assert list(answer.json()) == (["explanations"] if answer.status_code == 200 else ["error"])
+        if answer.headers["content-type"].startswith("text/html"):
+            assert answer.text.startswith("<!doctype html>")
+        else:
+            assert tuple(answer.json()) == (parts if answer.status_code == 200 else ("error",))
         assert "Traceback" not in answer.text
         assert 'File "' not in answer.text
 
@@ -106,6 +112,61 @@ def test_any_json(nice, value):
     )
 
 
+def test_odd_changes(nice):
+    bodies = [{"instances": [ROW], "changes": [{key: odd}]} for key in (*ROW, "sex", "") for odd in ODD]
+    bodies += [{"instances": [ROW], "changes": odd} for odd in ODD] + ODD
+    bodies += [{"instances": [ROW], "changes": [odd]} for odd in ODD]
+    bodies += [{"instances": [odd], "changes": [{}]} for odd in ODD]
+    bodies += [{"instances": [ROW], "changes": [{}], "parameters": {one: odd}} for one in PARAMETERS for odd in ODD]
+    bodies += [{"instances": [ROW], "changes": [{"age": 30}], "parameters": dict.fromkeys(some, True)} for some in (["display"], ["letter"], ["plans"], ["display", "letter", "plans"])]  # fmt: skip
+    answers = run(lambda client: sent(client, bodies, path=WHAT_IF), served(nice))
+    check(answers)
+    statuses = [answer.status_code for answer in answers]
+    assert set(statuses) == {200, 400}
+    assert statuses.count(200) > 30
+
+
+def test_odd_reports(nice):
+    bodies = [{"instances": [{**ROW, key: odd}]} for key in ROW for odd in ODD]
+    bodies += [{"instances": [ROW], "parameters": {name: odd}} for name in PARAMETERS for odd in ODD]
+    bodies += [{"instances": odd} for odd in ODD] + ODD
+    bodies.append({"instances": [{**ROW, "job": "</script><script>alert(1)</script>"}]})
+    answers = run(lambda client: sent(client, bodies, path=REPORT), served(nice))
+    check(answers)
+    assert {answer.status_code for answer in answers} == {200, 400}
+    assert "<script>alert(1)" not in answers[-1].text
+
+
+def test_files_that_were_damaged_on_the_way(nice):
+    rng = random.Random(0)
+    good = [
+        table(3).to_csv(index=False).encode(),
+        table(3).to_csv(index=False, sep=";", decimal=",").encode("utf-16"),
+        table(3).assign(name=["é", '"', "\n"]).to_csv(index=False, sep="\t").encode("cp1252"),
+    ]
+    bodies = [*(odd if isinstance(odd, bytes) else json.dumps(odd).encode() for odd in ODD), *good]
+    for _ in range(300):
+        body = bytearray(rng.choice(good))
+        for _ in range(rng.randint(1, 4)):
+            at = rng.randrange(len(body))
+            body[at : at + rng.randint(0, 3)] = rng.choice(PIECES_OF_CSV) + bytes(rng.randrange(256) for _ in range(rng.randint(0, 2)))  # fmt: skip
+        bodies.append(bytes(body[: rng.randint(1, len(body))] if rng.random() < 0.3 else body))
+    answers = run(lambda client: sent(client, bodies, path=READ, kind="text/csv"), served(nice))
+    check(answers, parts=("instances", "labels", "left_out", "layout"))
+    statuses = [answer.status_code for answer in answers]
+    assert set(statuses) == {200, 400}
+    assert statuses.count(200) > 10
+
+
+@given(
+    st.binary(max_size=200)
+    | st.text(alphabet=st.sampled_from('age,income;job\n\r"\t|1.5-é\x00\ufeff')).map(lambda text: text.encode())
+)
+def test_any_file(nice, content):
+    answers = run(lambda client: sent(client, [content], path=READ, kind="text/csv"), served(nice))
+    check(answers, parts=("instances", "labels", "left_out", "layout"))
+
+
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
 def test_other_methods_and_paths(nice, method):
     paths = [
@@ -118,7 +179,14 @@ def test_other_methods_and_paths(nice, method):
         "/v1/models/credit%00:explain",
         "/v1/models/" + "a" * 5_000,
         "/openapi.json",
+        "/page/",
+        "/page/%00",
+        "/page/" + "a" * 5_000,
+        "/v1/models/credit/schema?language=%00",
         EXPLAIN,
+        WHAT_IF,
+        REPORT,
+        READ,
     ]
 
     async def talk(client):

@@ -12,20 +12,82 @@ from nicecf.explain.pipeline import batch_of
 from nicecf.explain.why_not import Reasons
 from nicecf.results.batch import Batch
 from nicecf.search.answers import Points, in_one_step, joined, nothing_said
+from nicecf.search.question import Question
+from nicecf.support.phrases import Statement, plain_features
+from nicecf.support.types import Bools, Floats, Ints, Objects
+from nicecf.tables.reduced import ReducedSchema
+from nicecf.tables.schema import differs
 
 
 def what_if(call: Call, fitted: Fitted, n_rows: int) -> Batch:
     """An entry for each of some rows, in which other values stand in the place of a counterfactual.
 
     The table of the call has the rows first, and then, in the same order, what they are to become. What follows from
-    other columns is computed. Whether the decision changes is for the reader to see: all of them count as found.
+    other columns is computed; where that has no value, the entry is the row itself, with a reason. Those count as found
+    that are what was asked for: the class or the scores, with the probability and the other models that this takes. No
+    rule is looked at. The notes are about the other values.
     """
-    question = ask(call, fitted)
-    lines, others = np.arange(n_rows), np.arange(n_rows, 2 * n_rows)
-    values = question.rows[others]
-    points = Points(lines, np.full(n_rows, -1), values, question.score(values))
-    own = in_one_step(question.rows[lines], points)
-    answers = joined([(lines, own)], len(question))
+    # Nobody looks for donors.
+    question = ask(call, replace(fitted, neighborhood=None))
+    reasons, all_others = nothing_said(len(question)), np.arange(n_rows, 2 * n_rows)
+    reasons[:n_rows] = _without_value(question, all_others)
+    lines = np.flatnonzero([one is None for one in reasons[:n_rows]])
+    others = all_others[lines]
+    points = Points(lines, np.full(len(lines), -1), question.rows[others], _outputs(question, others))
+    answers = joined([(lines, in_one_step(question.rows[lines], points))], len(question))
+    # Whatever the decision is, and whether rules are kept, is fine here.
+    everything = replace(question, wanted=np.ones_like(question.wanted), parts=())
     nothing = nothing_said(len(question))
-    batch = batch_of(call, fitted, question, answers, Reasons(nothing, nothing), by_twin_alone=False)
-    return replace(batch.take(np.flatnonzero(batch.rows < n_rows)), front=None)
+    batch = batch_of(call, fitted, everything, answers, Reasons(reasons, nothing), by_twin_alone=False)
+    own = batch.take(np.arange(n_rows))
+    notes = _with_computed(batch.notes[all_others], question, own)
+    return replace(own, notes=notes, found=_reached(question, points, own, fitted))
+
+
+def _without_value(question: Question, lines: Ints) -> list[Statement | None]:
+    """Of each of some rows, which column has no value, though it follows from others; None where all have."""
+    found: list[Statement | None] = [None] * len(lines)
+    schema = question.schema
+    if not isinstance(schema, ReducedSchema):
+        return found
+    whole = schema.expand(question.rows[lines])
+    for one in schema.computed:
+        _, is_value = one.values(whole, schema.whole)
+        for at in np.flatnonzero(~is_value).tolist():
+            feature = plain_features([schema.whole.names[one.position]])
+            found[at] = found[at] or Statement("reason.not_computed", {"feature": feature})
+    return found
+
+
+def _outputs(question: Question, lines: Ints) -> Floats:
+    """What the models say of some rows, in which what follows is computed; they are asked again only where it is."""
+    assert question.given is not None
+    outputs = question.outputs[lines].copy()
+    is_other = differs(question.schema.expand(question.rows[lines]), question.given[lines]).any(axis=1)
+    if is_other.any():
+        outputs[is_other] = question.score(question.rows[lines[is_other]])
+    return outputs
+
+
+def _with_computed(notes: Objects, question: Question, batch: Batch) -> Objects:
+    """The notes, also about what somebody chose for a column that follows from others: it is not used."""
+    assert question.given is not None
+    n_rows = len(batch)
+    chosen = question.given[n_rows:]
+    is_unused = differs(chosen, question.given[:n_rows]) & differs(chosen, batch.after.values) & batch.is_derived
+    for at in np.flatnonzero(is_unused.any(axis=1)).tolist():
+        features = plain_features(batch.schema.names[j] for j in np.flatnonzero(is_unused[at]))
+        notes[at] = (*notes[at], Statement("note.computed", {"features": features}))
+    return notes
+
+
+def _reached(question: Question, points: Points, batch: Batch, fitted: Fitted) -> Bools:
+    """Which rows become what was asked for."""
+    outputs, whole = points.outputs.copy(), batch.after.values[points.row]
+    # What follows from nothing that changes is as in the row, even where that contradicts it.
+    is_own = differs(question.schema.expand(points.values), whole).any(axis=1)
+    if is_own.any():
+        outputs[is_own] = fitted.models.scorer(question.schema.full, by_twin=False)(whole[is_own])
+    reached = np.zeros(len(batch), dtype=bool)
+    reached[points.row] = question.panel.accepts(outputs, question.wanted[points.row])
+    return reached

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,12 +18,13 @@ from nicecf.tables.files.json_lines import json_cell
 from nicecf.views import words
 from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.formatting import FormattedExplanation, formatted
+from nicecf.views.words.what_if import what_if_sentence
 from nicecf.views.words.wording import Wording
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What one call gave: JSON for each row; how many have no counterfactual; what was asked of the model."""
+    """What one call gave: JSON for each row, or one page; how many have no counterfactual; what the model was asked."""
 
     explanations: list[Json]
     n_not_found: int
@@ -32,15 +33,27 @@ class Answers:
 
 
 def answers_of(
-    cfs: Counterfactuals, reader: RowReader, n_rows: int, parameters: Parameters, wording: Wording | None
+    cfs: Counterfactuals,
+    reader: RowReader,
+    n_rows: int,
+    parameters: Parameters,
+    wording: Wording | None,
+    *,
+    are_chosen: bool = False,
 ) -> Answers:
-    """The answers for the rows of one call."""
-    return Answers(
-        _Telling(cfs, reader, parameters, wording).explanations(n_rows),
-        n_rows - len(set(cfs.rows[cfs.found].tolist())),
-        cfs.model_calls,
-        cfs.model_rows,
-    )
+    """The answers for the rows of one call.
+
+    ``are_chosen``: somebody chose the other values, and nothing was searched for; those found are what was asked for.
+    """
+    explanations = _Telling(cfs, reader, parameters, wording, are_chosen).explanations(n_rows)
+    answers = counted(cfs, explanations, n_rows)
+    return replace(answers, n_not_found=0) if are_chosen else answers
+
+
+def counted(cfs: Counterfactuals, explanations: list[Json], n_rows: int) -> Answers:
+    """Answers, with what is measured of them."""
+    n_not_found = n_rows - len(set(cfs.rows[cfs.found].tolist()))
+    return Answers(explanations, n_not_found, cfs.model_calls, cfs.model_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +64,7 @@ class _Telling:
     reader: RowReader
     asked: Parameters
     wording: Wording | None
+    are_chosen: bool
 
     @property
     def batch(self) -> Batch:
@@ -65,13 +79,14 @@ class _Telling:
     @cached_property
     def display(self) -> Display:
         """What a page shows of it."""
-        return Display(self.batch, self.formatter)
+        return Display(self.batch, self.formatter, self.are_chosen)
 
     def explanations(self, n_rows: int) -> list[Json]:
         """One for each row, with all its counterfactuals."""
         batch, asked = self.batch, self.asked
-        # A page is to answer at once: how far numbers can be rounded, the model would have to be asked.
-        said = formatted(batch, self.formatter, ask=not asked.display)
+        # A page is to answer at once: how far numbers can be rounded, the model would have to be asked. What somebody
+        # chose is said as it was chosen.
+        said = formatted(batch, self.formatter, ask=not asked.display and not self.are_chosen)
         values = self.reader.shown(batch.filled, len(batch))
         records = self.cfs.to_records() if asked.record else None
         strengths = self.cfs.strengths if asked.plans else None
@@ -79,7 +94,7 @@ class _Telling:
         for at, row in enumerate(batch.rows.tolist()):
             if not explained[row]:
                 explained[row] = self._outcome(at, said[at])
-            if not batch.found[at]:
+            if not explained[row]["found"]:
                 continue
             one = self._counterfactual(at, values[at], said[at])
             if strengths is not None:
@@ -93,14 +108,15 @@ class _Telling:
     def _outcome(self, at: int, said: FormattedExplanation) -> dict[str, Any]:
         """What holds for a row, whatever was found."""
         batch, reason = self.batch, self.batch.reasons[at]
+        is_found = reason is None if self.are_chosen else bool(batch.found[at])
         return {
-            "found": bool(batch.found[at]),
+            "found": is_found,
             **_decided(batch, batch.before.decided[at], batch.before.probability[at]),
             "text": self._sentence(said),
             "counterfactuals": [],
             "reason": None if reason is None else self.formatter.statement(reason),
             "notes": [self.formatter.statement(one) for one in batch.notes[at]],
-            **({"letter": self._letter(at)} if self.asked.letter and not batch.found[at] else {}),
+            **({"letter": self._letter(at)} if self.asked.letter and not is_found else {}),
             **({"display": self.display.of_row(at, said)} if self.asked.display else {}),
         }
 
@@ -111,6 +127,7 @@ class _Telling:
         cells = zip(changes["feature"], changes["before"], changes["after"], derived, strict=True)
         return {
             **_decided(batch, batch.after.decided[at], batch.after.probability[at]),
+            **({"reached": bool(batch.found[at])} if self.are_chosen else {}),
             "values": values,
             "changes": [
                 {
@@ -127,9 +144,14 @@ class _Telling:
         }
 
     def _sentence(self, said: FormattedExplanation) -> str:
+        if self.are_chosen:
+            return what_if_sentence(said, self.formatter.wording)
         return words.in_style(said, "sentence", self.formatter.wording)
 
-    def _letter(self, at: int) -> str:
+    def _letter(self, at: int) -> str | None:
+        """The letter; of values that somebody chose there is one only if they are a counterfactual."""
+        if self.are_chosen and not self.batch.found[at]:
+            return None
         return self.cfs[[at]].letters(wording=self.wording)[0]
 
 

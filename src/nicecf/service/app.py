@@ -162,7 +162,9 @@ async def _explain(service: Service, name: str, version: Version, request: Reque
 
 
 async def _what_if(service: Service, name: str, version: Version, request: Request) -> Response:
-    asked = await _asked(service, version, request, service.limits.rows)
+    asked = await _asked(service, version, request, service.limits.rows, has_changes=True)
+    if asked.parameters.record:
+        raise wrong("parameters.record", "there is none of what was not searched for; leave it out")
     if asked.changes is None:
         raise wrong("changes", "it is missing; send one object for each row, such as [{}]")
     if len(asked.changes) != len(asked.rows):
@@ -183,7 +185,10 @@ async def _report(service: Service, name: str, version: Version, request: Reques
     asked = await _asked(service, version, request, service.limits.table_rows)
 
     def work(requests: list[Any], seconds: float) -> list[Any]:
-        return [version.report(rows, asked.arguments, asked.parameters, seconds) for rows in requests]
+        (rows,) = requests
+        report = version.report(rows, asked.arguments, asked.parameters, seconds)
+        _count(service, name, report, len(rows))
+        return report.explanations
 
     # One report is one thing in the queue, whatever its rows; it is not merged with any other.
     waiting = Waiting(object(), [asked.rows], work, monotonic() + asked.seconds)
@@ -214,10 +219,14 @@ class _Asked:
     seconds: float
 
 
-async def _asked(service: Service, version: Version, request: Request, most_rows: int) -> _Asked:
+async def _asked(
+    service: Service, version: Version, request: Request, most_rows: int, *, has_changes: bool = False
+) -> _Asked:
     limits = service.limits
     message = messages.read(await _body(request, limits.bytes, limits.seconds))
     parameters = message.parameters
+    if message.changes is not None and not has_changes:
+        raise wrong("changes", "they are for :what-if; here, leave them out")
     if not 1 <= len(message.instances) <= most_rows:
         raise wrong("instances", f"expected 1 to {most_rows} rows, got {len(message.instances):,}")
     if parameters.n > limits.n:
@@ -232,12 +241,16 @@ async def _asked(service: Service, version: Version, request: Request, most_rows
 
 
 def _counted(service: Service, name: str, answers: Answers, n_rows: int) -> list[Any]:
+    _count(service, name, answers, n_rows)
+    return [msgspec.Raw(msgspec.json.encode(one)) for one in answers.explanations]
+
+
+def _count(service: Service, name: str, answers: Answers, n_rows: int) -> None:
     measures = service.measures
     measures.rows.labels(name).inc(n_rows)
     measures.not_found.labels(name).inc(answers.n_not_found)
     measures.model_calls.labels(name).inc(answers.model_calls)
     measures.model_rows.labels(name).inc(answers.model_rows)
-    return [msgspec.Raw(msgspec.json.encode(one)) for one in answers.explanations]
 
 
 async def _answer(merger: Merger, waiting: Waiting, request: Request) -> list[Any]:

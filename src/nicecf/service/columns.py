@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from nicecf.rules.constraints import Constraints
+from nicecf.rules.kinds.may_change import fixed_text
 from nicecf.service.rows import ColumnReader
 from nicecf.service.version import Version
 from nicecf.tables.column import Column
 from nicecf.tables.files.json_lines import json_cell
+from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import ColumnStatistics
 from nicecf.views.words.formatter import Formatter, readable_names
 from nicecf.views.words.wording import Wording
@@ -27,7 +29,8 @@ def features(version: Version, language: str = "en") -> list[dict[str, Any]]:
     names = readable_names(one.column.name for one in version.reader.columns)
     formatter = Formatter(wording, names=names)
     is_computed = fitted.schema.for_distances().is_computed
-    columns = zip(version.reader.columns, fitted.statistics.columns, is_computed.tolist(), strict=True)
+    rules = _rules(fitted.constraints, fitted.schema.full)
+    columns = zip(version.reader.columns, fitted.statistics.columns, is_computed.tolist(), rules, strict=True)
     return [
         {
             **_kind(reader),
@@ -36,9 +39,9 @@ def features(version: Version, language: str = "en") -> list[dict[str, Any]]:
             **({"unit": unit} if (unit := _unit(reader.column.name, wording)) else {}),
             **_looks(reader.column, looks),
             "derived": is_derived,
-            **_rules(reader.column, fitted.constraints),
+            **of_rules,
         }
-        for reader, looks, is_derived in columns
+        for reader, looks, is_derived, of_rules in columns
     ]
 
 
@@ -97,10 +100,11 @@ def _moment(column: Column, number: float) -> str:
     return str(json_cell(column.temporal.value(float(column.temporal.rounded(np.array([number]))[0]))))
 
 
-def _rules(column: Column, constraints: Constraints) -> dict[str, Any]:
-    """What the explainer's own rules say of a column: a page does not offer what is ruled out."""
-    name = column.name
-    rules = constraints.to_dict()
-    is_fixed = name in rules.get("immutable", ()) or (column.is_free_text and name not in rules.get("may_change", ()))
-    directions = [way for way in ("increasing", "decreasing") if name in rules.get(way, ())]
-    return {"fixed": is_fixed, "direction": directions[0] if directions else None}
+def _rules(constraints: Constraints, schema: Schema) -> list[dict[str, Any]]:
+    """What the explainer's own rules say of each column: a page does not offer what is ruled out."""
+    fixed = {schema.position(one, "immutable") for one in constraints.immutable}
+    fixed |= set(fixed_text(constraints.may_change, schema))
+    directions = {
+        schema.position(one, way): way for way in ("increasing", "decreasing") for one in getattr(constraints, way)
+    }
+    return [{"fixed": j in fixed, "direction": directions.get(j)} for j in range(len(schema.columns))]

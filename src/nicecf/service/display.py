@@ -12,30 +12,33 @@ import numpy as np
 from nicecf.models.criterion import percentages
 from nicecf.results.batch import Batch
 from nicecf.results.records import feature_keys
+from nicecf.rules.kinds import KINDS
 from nicecf.rules.relaxations import Relaxation
 from nicecf.support.phrases import Features, Statement
 from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.formatting import FormattedChange, FormattedExplanation
-from nicecf.views.words.line import lines_of
+from nicecf.views.words.line import Line, lines_of
 
 Object: TypeAlias = dict[str, Any]
 
 _HALF = 0.5
+_RULES = tuple(kind.name for kind in KINDS)
 
 
 @dataclass(frozen=True, eq=False)
 class Display:
-    """A batch, as a page shows it in the words of a formatter."""
+    """A batch, as a page shows it in the words of a formatter; ``are_chosen``: of values that somebody chose."""
 
     batch: Batch
     formatter: Formatter
+    are_chosen: bool = False
 
     def of_row(self, at: int, said: FormattedExplanation) -> Object:
         """What is shown of the row of an entry, whatever was found."""
         return {
             "decision": said.decision,
             "quantity": self._quantity(at, said),
-            "obstacle": said.obstacle,
+            "obstacle": "" if self.are_chosen else said.obstacle,
             "relaxation": self._relaxation(self.batch.relaxations[at]),
             "notes": [self.formatter.clauses(one) for one in self.batch.notes[at]],
         }
@@ -53,6 +56,10 @@ class Display:
     def _keys(self) -> dict[Any, str]:
         names = self.batch.schema.names
         return dict(zip(names, feature_keys(names), strict=True))
+
+    def _key(self, feature: Any) -> str:
+        """A feature as requests name it; rules may also count it."""
+        return self._keys[self.batch.schema.names[self.batch.schema.position(feature, "rules")]]
 
     def _change(self, said: FormattedChange) -> Object:
         return {
@@ -78,11 +85,13 @@ class Display:
             return _shown(None, (before, after), texts, ends, self.formatter.label(batch.classes[1]))
         lines = lines_of(batch)
         if lines is None:
-            label = 1 - int(batch.before.decided[at])
-            before, after = (float(one.probabilities[at, label]) for one in (batch.before, batch.after))
-            first, second = map(self.formatter.percentage, percentages(before, after, (_HALF,)))
-            name = self.formatter.quantity(batch.classes[label])
-            return _shown(name, (before, after), (first, second), [_HALF], "")
+            return self._probability(at, 1 - int(batch.before.decided[at]), [_HALF], "")
+        wanted = self._wanted(at) if self.are_chosen and not batch.found[at] else None
+        if wanted is not None:
+            one = batch.criterion
+            line = Line(batch.classes[wanted], "", "", one.kind, None, one.least, one.n_more)
+            limits = [] if one.least is None else [one.least]
+            return self._probability(at, wanted, limits, self.formatter.clauses(*line.clauses))
         of, cutoffs = lines.quantities
         label, least = int(of[at]), batch.criterion.least
         before, after = (float(one.probabilities[at, label]) for one in (batch.before, batch.after))
@@ -90,13 +99,30 @@ class Display:
         limits += [] if least is None or not batch.found[at] else [least]
         return _shown(said.quantity, (before, after), (said.chance, said.other_chance), limits, said.line)
 
+    def _probability(self, at: int, label: int, limits: list[float], line: str) -> Object:
+        """That of one class."""
+        batch = self.batch
+        before, after = (float(one.probabilities[at, label]) for one in (batch.before, batch.after))
+        first, second = map(self.formatter.percentage, percentages(before, after, tuple(limits)))
+        return _shown(self.formatter.quantity(batch.classes[label]), (before, after), (first, second), limits, line)
+
+    def _wanted(self, at: int) -> int | None:
+        """The class that is wanted of a row, if it is one alone, and no cut-off decides on another."""
+        batch = self.batch
+        asked = batch.provenance.call_of(int(batch.rows[at]))["target_class"]
+        labels = batch.classes.tolist()
+        places = [j for j in range(len(labels)) if j != batch.before.decided[at]]
+        if asked != "other":
+            places = [labels.index(one) for one in (asked if isinstance(asked, list) else [asked])]
+        return places[0] if len(places) == 1 and batch.criterion.kind not in ("cutoff", "cutoffs") else None
+
     def _relaxation(self, one: Relaxation | None) -> Object | None:
         """What could be relaxed; also which rule and features that is about, so that a page can do it."""
         if one is None:
             return None
         return {
-            "rule": one.blocks.kind,
-            "features": [self._keys[name] for name in _features_in(one.blocks) if name in self._keys],
+            "rule": _parameter(one.blocks.kind),
+            "features": [self._key(name) for name in _features_in(one.blocks)],
             "blocks": self.formatter.clauses(one.blocks),
             "text": self.formatter.clauses(one.instead),
             "n_changes": one.n_changes,
@@ -116,6 +142,16 @@ def _shown(
         "limits": limits,
         "line": line,
     }
+
+
+def _parameter(kind: str) -> str:
+    """The rule that a phrase is about, as parameters and options call it.
+
+    >>> _parameter("ranges_high"), _parameter("later"), _parameter("max_changes_one"), _parameter("min_count")
+    ('ranges', 'increasing', 'max_changes', 'min_count')
+    """
+    kind = {"later": "increasing", "earlier": "decreasing"}.get(kind, kind)
+    return next((one for one in _RULES if kind.startswith(f"{one}_")), kind)
 
 
 def _features_in(statement: Statement) -> Iterator[Any]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import FileError, NicecfError
-from nicecf.service.refusals import Refused, wrong
+from nicecf.service.refusals import wrong
 from nicecf.service.rows import RowReader
 from nicecf.support.types import Json
 from nicecf.tables import files
-from nicecf.tables.files.cells import FileTable, check_header
+from nicecf.tables.column import Column
+from nicecf.tables.files.cells import FileTable
 from nicecf.tables.files.json_lines import json_cell
 
 _NAME = "the file"
+# Options of commands and of functions, in messages that are written for these.
+_OPTION = re.compile(r"--(decimal|encoding|format|id|ignore|sep|text)\b")
+_ADVICE = "Save the file again as CSV in UTF-8, with one decimal mark in all numbers."
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,19 +39,20 @@ def read_csv(content: bytes, reader: RowReader, most_rows: int) -> Upload:
     try:
         return _read(content, reader, most_rows)
     except NicecfError as error:
-        raise wrong("", str(error)) from None
+        raise wrong("", _without_options(str(error))) from None
 
 
 def _read(content: bytes, reader: RowReader, most_rows: int) -> Upload:
     if not content.strip():
         raise FileError(f"{_NAME} is empty; it needs a header with the names of the columns, and rows below it.")
-    table = files.FORMATS["csv"].read(content, _NAME)
-    check_header(list(table.frame.columns), _NAME, is_text=True)
-    if not 1 <= len(table.frame) <= most_rows:
-        raise Refused(400, f"{_NAME} has {len(table.frame):,} rows; here it may have 1 to {most_rows:,}.")
-    columns = reader.schema.columns
-    if reader.schema.container.label == "numpy array" and table.frame.shape[1] == len(columns):
-        table = replace(table, frame=table.frame.set_axis([str(one.name) for one in columns], axis="columns"))
+    if content.startswith(b"\x1f\x8b"):
+        raise FileError(f"{_NAME} is compressed; unpack it first.")
+    columns = [_in_pandas(one) for one in reader.schema.columns]
+    table = _named(files.FORMATS["csv"].read(content, _NAME), columns, reader)
+    if not len(table.frame):
+        raise FileError(f"{_NAME} has no rows below its header.")
+    if len(table.frame) > most_rows:
+        raise FileError(f"{_NAME} has {len(table.frame):,} rows; send at most {most_rows:,} at a time.")
     known = {str(one.name) for one in columns}
     left_out = [str(name) for name in table.frame.columns if str(name) not in known]
     frame = files.like(table, columns, ignore=left_out)
@@ -54,10 +61,39 @@ def _read(content: bytes, reader: RowReader, most_rows: int) -> Upload:
     for at, row in enumerate(rows):
         for one, cell in zip(reader.columns, row, strict=True):
             if (said := one.check(cell)) is not None:
-                raise FileError(f"{table.where(at)}, column {one.key!r}: {said}")
+                raise FileError(f"{_NAME}, {table.where(at)}: column {one.key!r}: {said}.")
     keys = [one.key for one in reader.columns]
     instances = [dict(zip(keys, row, strict=True)) for row in rows]
-    return Upload(instances, _labels(table, left_out), left_out, table.recognised)
+    recognised = files.with_decimal(table, files.number_columns(columns)).recognised
+    return Upload(instances, _labels(table, left_out), left_out, recognised)
+
+
+def _named(table: FileTable, columns: list[Column], reader: RowReader) -> FileTable:
+    """The table; where the columns of training had no names of their own, those of a file are taken one by one."""
+    own = [str(one.name) for one in columns]
+    names = [str(name) for name in table.frame.columns]
+    if reader.schema.container.label != "numpy array" or len(names) != len(own) or set(names) & set(own):
+        return table
+    return replace(table, frame=table.frame.set_axis(own, axis="columns"))
+
+
+def _in_pandas(column: Column) -> Column:
+    """A column like those that files are read into, where it is of another container."""
+    if isinstance(column.prototype, (pd.Series, np.ndarray)):
+        return column
+    dtype: Any = object if column.is_categorical or column.temporal is not None else np.float64
+    return replace(column, prototype=pd.Series([], dtype=dtype))
+
+
+def _without_options(message: str) -> str:
+    """What is wrong with a file, without advice about options, which are not for whoever uploads it.
+
+    >>> _without_options("column 'a' holds '1,5'; say that the file has decimal commas (--decimal ,).")
+    "column 'a' holds '1,5'. Save the file again as CSV in UTF-8, with one decimal mark in all numbers."
+    """
+    parts = re.split(r"(?<=[.;:]) ", message)
+    kept = [one for one in parts if not _OPTION.search(one)]
+    return message if len(kept) == len(parts) else f"{' '.join(kept).rstrip('.;:')}. {_ADVICE}"
 
 
 def _labels(table: FileTable, left_out: list[str]) -> list[str]:

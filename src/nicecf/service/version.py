@@ -15,7 +15,7 @@ from nicecf.nice import NICE
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called
 from nicecf.rules.constraints import Constraints
-from nicecf.service.answers import Answers, answers_of
+from nicecf.service.answers import Answers, answers_of, counted
 from nicecf.service.messages import Cell, Parameters, Rules
 from nicecf.service.refusals import wrong
 from nicecf.service.rows import RowReader
@@ -60,9 +60,10 @@ class Version:
         cfs = self._explained(rows, arguments, parameters, seconds)
         return answers_of(cfs, self.reader, len(rows), parameters, self.wording(parameters.language))
 
-    def report(self, rows: Rows, arguments: dict[str, Any], parameters: Parameters, seconds: float) -> str:
-        """The same as one HTML page."""
-        return self._explained(rows, arguments, parameters, seconds).to_html(wording=self.wording(parameters.language))
+    def report(self, rows: Rows, arguments: dict[str, Any], parameters: Parameters, seconds: float) -> Answers:
+        """The same as one HTML page for all rows."""
+        cfs = self._explained(rows, arguments, parameters, seconds)
+        return counted(cfs, [cfs.to_html(wording=self.wording(parameters.language))], len(rows))
 
     def what_if(self, rows: Rows, others: Rows, parameters: Parameters) -> Answers:
         """What the model says of rows and of others in their place; nothing is searched for."""
@@ -76,7 +77,8 @@ class Version:
             asked=called(target, n_counterfactuals=1, time_budget=None, **asked),
         )
         cfs = Counterfactuals(what_if(call, fitted, len(rows)))
-        return answers_of(cfs, self.reader, len(rows), parameters, self.wording(parameters.language))
+        wording = self.wording(parameters.language)
+        return answers_of(cfs, self.reader, len(rows), parameters, wording, are_chosen=True)
 
     def wording(self, language: str) -> Wording:
         """How things are called in a language."""

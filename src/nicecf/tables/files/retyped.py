@@ -24,7 +24,11 @@ from nicecf.tables.temporal import Temporal
 
 # Narrower than float(): no 1_000, no infinity.
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
-_BOOLEANS = {"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False, "1.0": True, "0.0": False}
+# Spreadsheets write them in the language of whoever saved the file.
+_BOOLEANS = {
+    **dict.fromkeys(("true", "yes", "1", "1.0", "wahr", "ja"), True),
+    **dict.fromkeys(("false", "no", "0", "0.0", "falsch", "nein"), False),
+}
 
 
 class ColumnLike(Protocol):

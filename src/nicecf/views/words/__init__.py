@@ -10,7 +10,7 @@ from nicecf.support.options import choose
 from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.formatting import FormattedExplanation, formatted
 from nicecf.views.words.letters import plain_letter
-from nicecf.views.words.saying import derived, follows, lines, put, say, units
+from nicecf.views.words.saying import changes_of, follows, lines, put, say
 from nicecf.views.words.wording import Wording
 
 Style: TypeAlias = Literal["sentence", "bullets", "analyst", "letter"]
@@ -37,9 +37,7 @@ def _sentence(one: FormattedExplanation, wording: Wording) -> str:
         return wording.say("sentence.not_found", reason=one.reason)
     if not one.changes:
         return say(one, wording, "sentence.unchanged")
-    changes = wording.listed([put("sentence.change", each, wording) for some in units(one) for each in some])
-    if one.derived:
-        changes = wording.say("derived.sentence", changes=changes, derived=derived(one, wording))
+    changes = changes_of(one, wording)
     if one.out_of_reach is not None:
         return say(one, wording, "sentence.nearest", changes=changes, target=one.out_of_reach)
     return say(one, wording, "sentence.same" if one.is_same else "sentence.found", changes=changes)

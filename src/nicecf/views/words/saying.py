@@ -55,6 +55,14 @@ def follows(phrase: str, one: FormattedExplanation, wording: Wording) -> list[st
     return [wording.say(phrase, derived=derived(one, wording))] if one.derived else []
 
 
+def changes_of(one: FormattedExplanation, wording: Wording) -> str:
+    """All changes, and what follows from them, as part of a sentence."""
+    changes = wording.listed([put("sentence.change", each, wording) for some in units(one) for each in some])
+    if not one.derived:
+        return changes
+    return wording.say("derived.sentence", changes=changes, derived=derived(one, wording))
+
+
 def derived(one: FormattedExplanation, wording: Wording) -> str:
     """What follows from the changes."""
     return wording.listed([put("derived.change", each, wording) for each in one.derived])
