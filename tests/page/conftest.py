@@ -94,7 +94,11 @@ class Visit:
     """A tab of the browser; what goes wrong in it is remembered."""
 
     def __init__(self, browser, url, **options):
-        given = {"locale": "en-GB", "viewport": {"width": 1280, "height": 900}, "permissions": ["clipboard-read", "clipboard-write"]}
+        given = {
+            "locale": "en-GB",
+            "viewport": {"width": 1280, "height": 900},
+            "permissions": ["clipboard-read", "clipboard-write"],
+        }
         self._context = browser.new_context(**given | options)
         self.page = self._context.new_page()
         self.page.set_default_timeout(20_000)

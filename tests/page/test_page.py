@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from page.conftest import csv_of, served
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import nicecf
 from nicecf import NICE, Constraints
 from nicecf.benchmark.datasets import loan_book
 from nicecf.service.keys import Keys, new_key
+from page.conftest import csv_of, served
 
 LOCK = 'button[aria-label="Keep {} as it is"]'
 SHAPE = 'button[aria-label="Which changes of {} are possible?"]'
@@ -409,7 +409,9 @@ class TestForEverybody:
         assert one.violations() == []
         assert not one.is_too_wide()
 
-    def test_nor_where_there_is_no_way_in_the_letter_in_a_table_and_before_the_key(self, visit, service, loans, tmp_path):
+    def test_nor_where_there_is_no_way_in_the_letter_in_a_table_and_before_the_key(
+        self, visit, service, loans, tmp_path
+    ):
         one = visit(service.url).opened()
         one.page.locator("article").nth(0).get_by_role("button", name="Letter").click()
         one.page.wait_for_selector("dialog")

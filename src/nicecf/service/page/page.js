@@ -60,7 +60,7 @@ export class Page {
     const [about, schema, examples] = await Promise.all([
       this.client.about(model), this.client.schema(model, language), this.client.examples(model),
     ]);
-    Object.assign(this, { about, schema, examples, answer: null });
+    Object.assign(this, { about, schema, examples, answer: null, sound: {} });
     const names = schema.features.map((feature) => feature.name);
     const fits = linked?.model === model && linked.row && names.every((name) => name in linked.row);
     this.state = fits ? { ...linked, language } : freshState(model, language);
@@ -235,6 +235,7 @@ export class Page {
       const body = { instances: [state.row], parameters: menuOf(state, about) };
       const { explanations } = await this.client.ask(state.model, "explain", body);
       this.asked = body;
+      this.sound = body.instances[0];
       this.answer = explanations[0];
       this.clearFailure();
       this.results.show(this.answer);
@@ -252,11 +253,11 @@ export class Page {
   }
 
   // What the model says of the row with other values, several times at once; null if that failed.
-  async tried(changes) {
+  async tried(changes, row = this.state.row) {
     const { state, about } = this;
     const parameters = { language: state.language, display: true, ...targetOf(state, about) };
     try {
-      const body = { instances: changes.map(() => state.row), changes, parameters };
+      const body = { instances: changes.map(() => row), changes, parameters };
       const { explanations } = await this.client.ask(state.model, "what-if", body);
       this.clearFailure();
       return explanations;
@@ -278,21 +279,23 @@ export class Page {
 
   async rowChanged(name, value) {
     const { state, schema } = this;
-    const before = state.row;
-    state.row = { ...before, [name]: value };
+    state.row = { ...state.row, [name]: value };
     state.example = null;
     this.picker.value = "own";
-    if (schema.features.some((feature) => feature.derived)) {
-      // What follows from the others is computed by the service, which knows how.
-      const row = state.row;
-      state.row = before;
-      this.results.busy(true);
-      const [answer] = (await this.tried([{ [name]: value }])) ?? [];
-      this.results.busy(false);
-      state.row = answer ? answer.counterfactuals[0].values : row;
-      if (!answer) return;
-    }
+    if (schema.features.some((feature) => feature.derived) && !(await this.completeRow())) return;
     this.newRow();
+  }
+
+  // What follows from the others is computed by the service, which knows how: from the last row that it accepted.
+  async completeRow() {
+    const { state, schema } = this;
+    const entered = schema.features.map((feature) => feature.name).filter((name) => state.row[name] !== this.sound[name]);
+    const changes = Object.fromEntries(entered.map((name) => [name, state.row[name]]));
+    this.results.busy(true);
+    const [answer] = (await this.tried([changes], this.sound)) ?? [];
+    this.results.busy(false);
+    if (answer) state.row = answer.counterfactuals[0].values;
+    return Boolean(answer);
   }
 
   newRow() {
@@ -336,7 +339,7 @@ export class Page {
     if (rule.startsWith("max_changes")) state.most = Math.max(count, state.most + 1);
     for (const name of features) {
       const shape = shapeOf(state, name);
-      if (rule === "immutable") setShape(state, name, { locked: false });
+      if (rule === "immutable") setShape(state, name, shape.locked ? { locked: false } : { allowed: null });
       else if (rule.startsWith("ranges")) setShape(state, name, { low: null, high: null });
       else if (rule === "allowed") setShape(state, name, { allowed: null });
       else if (shape.direction) setShape(state, name, { direction: null });
@@ -454,18 +457,31 @@ export class Page {
       replaceChildren(this.element, h("div", { role: "alert", class: "ncf-alert" }, h("p", {}, "The service does not answer."), h("button", { type: "button", onclick: again }, "Try again")));
       return;
     }
+    replaceChildren(this.element, h("main", {}, failure.kind === "key" ? this.keyForm(again) : this.gone(failure, again)));
+    this.element.querySelector("input")?.focus();
+  }
+
+  gone(failure, again) {
+    const { words } = this;
+    const button = h("button", { type: "button", onclick: again }, words.say("again"));
+    return h("div", { role: "alert", class: "ncf-alert" }, h("p", {}, words.say(`failure_${failure.kind}`, { message: failure.message })), button);
+  }
+
+  keyForm(again) {
     const { words } = this;
     const id = freshId("key");
     const input = h("input", { id, type: "password", autocomplete: "off", required: "" });
-    const form = h(
-      "form", { class: "ncf-key", onsubmit: (event) => { event.preventDefault(); this.client.useKey(input.value); again(); } },
+    const use = (event) => {
+      event.preventDefault();
+      this.client.useKey(input.value);
+      again();
+    };
+    return h(
+      "form", { class: "ncf-key", onsubmit: use },
       h("h1", {}, words.say("title")), h("p", {}, words.say("key_needed")),
       this.client.key ? h("p", { role: "alert", class: "ncf-refusal" }, words.say("key_wrong")) : null,
       h("p", { class: "ncf-row" }, h("label", { for: id }, words.say("key")), input, h("button", { class: "ncf-main" }, words.say("key_use"))),
     );
-    const other = h("div", { role: "alert", class: "ncf-alert" }, h("p", {}, words.say(`failure_${failure.kind}`, { message: failure.message })), h("button", { type: "button", onclick: again }, words.say("again")));
-    replaceChildren(this.element, h("main", {}, failure.kind === "key" ? form : other));
-    if (failure.kind === "key") input.focus();
   }
 }
 

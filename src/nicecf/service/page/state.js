@@ -30,7 +30,10 @@ export function parametersOf(state, about) {
   const weights = {};
   for (const name of Object.keys(state.shape)) {
     const shape = shapeOf(state, name);
-    if (shape.locked) (rules.immutable ??= []).push(name);
+    if (shape.locked || shape.allowed?.length === 0) {
+      (rules.immutable ??= []).push(name); // whatever else is said of it waits until it is opened
+      continue;
+    }
     if (shape.direction) (rules[shape.direction] ??= []).push(name);
     if (shape.low !== null || shape.high !== null) {
       (rules.ranges ??= {})[name] = { ...(shape.low === null ? {} : { low: shape.low }), ...(shape.high === null ? {} : { high: shape.high }) };
