@@ -19,6 +19,7 @@ from nicecf.models.classifier import CELLS_PER_CALL
 from nicecf.models.decision import Panel
 from nicecf.models.scorer import OutOfTime
 from nicecf.rules.row_rules import Rules
+from nicecf.search.distance import Heom
 from nicecf.search.groups import Groups
 from nicecf.search.lookahead import hybrids_ahead
 from nicecf.search.neighbors import DonorIndex
@@ -80,6 +81,13 @@ class DonorSearch:
         values = TrainingValues.of(self.index, cells)
         known = replace(self, cells=values.cells)
         vars(known)["values"] = values  # they need not be read again
+        return known
+
+    def weighed(self, distance: Heom) -> DonorSearch:
+        """The same donors, for a distance with other weights."""
+        known = replace(self, index=self.index.weighed(distance))
+        # Which values there are does not depend on weights.
+        vars(known).update({name: vars(self)[name] for name in ("distinct", "values") if name in vars(self)})
         return known
 
     def in_target(self, wanted: Bools) -> Bools:

@@ -9,7 +9,7 @@ rows at once. Why not a ready-made index: docs/adr/0003-nearest-neighbors.md.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -60,15 +60,17 @@ class DonorIndex:
     ) -> DonorIndex:
         """Index the training rows by group (the class of the donor); a group of -1 is no donor.
 
-        Takes over ``training``: its rows are reordered in place, so that the table is never held twice.
+        Takes over ``training``: its rows are reordered in place, so that the table is never held twice. The leaves do
+        not depend on the weights of the distance, so that they serve any others: see `weighed`.
         """
+        unweighted = replace(distance, weights=None)
         random = np.random.default_rng(0)  # only shapes the leaves; the answers do not depend on it
         order: list[Ints] = []
         starts: list[list[int]] = []
         at = 0
         for group in range(n_groups):
             bounds = [at]
-            for leaf in _split(training, np.flatnonzero(groups == group), distance, leaf_size, random):
+            for leaf in _split(training, np.flatnonzero(groups == group), unweighted, leaf_size, random):
                 order.append(leaf)
                 at += len(leaf)
                 bounds.append(at)
@@ -90,6 +92,10 @@ class DonorIndex:
             values[n_donors:],
             positions[n_donors:],
         )
+
+    def weighed(self, distance: Heom) -> DonorIndex:
+        """The same rows in the same leaves, for a distance with other weights: what a new index would be."""
+        return replace(self, distance=distance)
 
     def regrouped(self, groups: Ints, n_groups: int) -> tuple[DonorIndex, Ints]:
         """The same training rows with other groups of the donors, by their places; and where each donor stood before.
