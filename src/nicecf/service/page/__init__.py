@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from nicecf.support.phrases import phrases_of
 
 LANGUAGES = ("en", "de")
 _FOLDER = Path(__file__).parent
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w.]+)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 _KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
@@ -24,6 +27,25 @@ def _files() -> dict[str, bytes]:
     """All of them, by their names: no request names a file of this machine."""
     static = {one.name: one.read_bytes() for one in _FOLDER.iterdir() if one.suffix in _KINDS}
     return static | {f"words.{language}.json": msgspec.json.encode(words(language)) for language in LANGUAGES}
+
+
+def as_one_module(entry: str) -> str:
+    """A module of the page and all that it imports as one, for notebooks, which load no others.
+
+    What modules do not export stays out of each other's way because every name on the page is there once: that is
+    tested. A module comes after those that it imports.
+    """
+    texts: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        text = _files()[name].decode()
+        for imported in _IMPORT.findall(text):
+            if imported not in texts:
+                add(imported)
+        texts[name] = _EXPORT.sub("", _IMPORT.sub("", text))
+
+    add(entry)
+    return "\n".join(texts.values())
 
 
 def kind_of(name: str) -> str:

@@ -14,6 +14,7 @@ export class Kept {
   update() {
     const { words, state, schema } = this.page;
     const plans = state.kept;
+    this.page.onkept(plans.map((plan) => Object.fromEntries(plan.changes.map(({ feature, after }) => [feature, after]))));
     this.element.hidden = !plans.length;
     if (!plans.length) return;
     const changed = schema.features.filter((feature) => plans.some((plan) => plan.changes.some((one) => one.feature === feature.name)));

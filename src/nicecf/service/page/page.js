@@ -10,6 +10,8 @@ import { WhatIf } from "./what_if.js";
 import { Words } from "./words.js";
 
 const LANGUAGES = { en: "English", de: "Deutsch" };
+// Below this, all is in one column, and the plans come before a long form.
+const NARROW = 900;
 
 // Does some work again and again, one at a time, and always with what is wanted last.
 class Latest {
@@ -31,9 +33,10 @@ class Latest {
 }
 
 export class Page {
-  // `client`: whom to ask. `isWidget`: part of a notebook, without links and uploads.
-  constructor(element, client, { isWidget = false } = {}) {
+  // `client`: whom to ask. `isWidget`: part of a notebook, without links and uploads. `onkept`: is told the plans kept.
+  constructor(element, client, { isWidget = false, onkept = () => {} } = {}) {
     this.client = client;
+    this.onkept = onkept;
     this.isWidget = isWidget;
     this.element = element;
     this.element.classList.add("ncf");
@@ -118,7 +121,7 @@ export class Page {
       this.alert, this.toast,
       h(this.isWidget ? "div" : "main", {}, this.views()),
     );
-    if (matchMedia("(max-width: 56rem)").matches) this.form.element.open = false;
+    if (this.element.clientWidth < NARROW) this.form.element.open = false;
     this.isShapedShown();
     if (!Object.keys(state.row).length) this.tell(words.say("no_examples"));
   }

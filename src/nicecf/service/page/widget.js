@@ -1,0 +1,76 @@
+// The page as a widget of a notebook: the same, but the kernel is asked in place of a service.
+
+import { Failure } from "./client.js";
+import { Page } from "./page.js";
+
+class KernelClient {
+  constructor(model) {
+    this.model = model;
+    this.waiting = new Map();
+    this.number = 0;
+    model.on("msg:custom", (message) => this.answered(message));
+  }
+
+  answered({ number, answer, kind, error }) {
+    const waiting = this.waiting.get(number);
+    if (!waiting) return;
+    this.waiting.delete(number);
+    if (kind) waiting.reject(new Failure(kind, error));
+    else waiting.resolve(answer);
+  }
+
+  call(verb, body = null) {
+    this.number += 1;
+    const number = this.number;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(number, { resolve, reject });
+      this.model.send({ number, verb, body });
+    });
+  }
+
+  async models() {
+    return ["explainer"];
+  }
+
+  about() {
+    return this.call("about");
+  }
+
+  schema(model, language) {
+    return this.call("schema", { language });
+  }
+
+  examples() {
+    return this.call("examples");
+  }
+
+  words(language) {
+    return this.call("words", { language });
+  }
+
+  ask(model, verb, body) {
+    return this.call(verb, body);
+  }
+}
+
+// Notebooks have themes of their own, which need not be that of the system.
+function isDark(element) {
+  for (let one = element; one; one = one.parentElement) {
+    const color = getComputedStyle(one).backgroundColor.match(/[\d.]+/g)?.map(Number) ?? [];
+    if (color.length >= 3 && (color[3] ?? 1) > 0.5) return (0.3 * color[0] + 0.6 * color[1] + 0.1 * color[2]) / 255 < 0.5;
+  }
+  return false;
+}
+
+function render({ model, el }) {
+  const element = document.createElement("div");
+  el.append(element);
+  element.dataset.theme = isDark(el) ? "dark" : "light";
+  const onkept = (plans) => {
+    model.set("kept", plans);
+    model.save_changes();
+  };
+  new Page(element, new KernelClient(model), { isWidget: true, onkept }).start();
+}
+
+export default { render };
