@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 
 import numpy as np
 import pandas as pd
@@ -249,6 +250,7 @@ class TestAsking:
 
         def model(X):
             sizes.append(len(X))
+            time.sleep(0.005)  # so slow that a search would ask about more rows at once
             return probabilities(X)
 
         service = served(fitted(model))
