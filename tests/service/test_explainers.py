@@ -227,6 +227,14 @@ class TestExamples:
         assert not {tuple(one.values()) for one in examples} & {tuple(row.values()) for row in rows_of(table())}
         assert ages.min() < 5  # otherwise there is nothing to guard
 
+    def test_they_are_of_all_decisions_by_turns(self):
+        """However rare a decision is, it is among the first of them."""
+        nice = fitted(lambda X: probabilities(X.assign(income=X["income"] - 24)))
+        service = served(nice)
+        decisions = [one["decision"] for one in explained(service, service.versions["credit"].examples)]
+        assert decisions[:4] == ["yes", "no", "yes", "no"]
+        assert decisions.count("yes") < decisions.count("no") / 2
+
     def test_an_array_has_examples_too(self):
         X = np.random.default_rng(0).normal(size=(60, 3)).round(2)
         nice = NICE(

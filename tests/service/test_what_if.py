@@ -213,6 +213,14 @@ class TestWhatFollows:
         answer, _ = one_asked(service, DEBTS, {"share": 0.4, "income": 75})  # as a plan has it
         assert answer["notes"] == []
 
+    def test_notes_are_about_what_was_computed(self):
+        service = served(of_debts())
+        answer, _ = one_asked(service, DEBTS, {"debt": 500})
+        assert "'debt' is 500" in answer["notes"][0]
+        assert "'share' is 12.5" in answer["notes"][0]
+        answer, _ = one_asked(service, {**DEBTS, "debt": 500, "share": 12.5}, {"debt": 30})
+        assert answer["notes"] == []
+
     @pytest.mark.parametrize("income", [None, 0])
     def test_where_it_has_no_value_there_is_no_answer_but_a_reason(self, income):
         service = served(of_debts())
