@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +13,7 @@ from nicecf.service.examples import examples_of
 from nicecf.service.explainers import Service, Source
 from nicecf.service.keys import Keys, digest, new_key
 from nicecf.service.rows import RowReader
-from service.conftest import fitted, probabilities, rows_of, run, served, table
-
-EXPLAIN = "/v1/models/credit:explain"
+from service.conftest import EXPLAIN, explained, fitted, probabilities, rows_of, run, served, table
 
 
 def file_source(path):
@@ -97,6 +96,78 @@ def test_the_service_looks_for_changes_by_itself(tmp_path):
     assert run(talk, service)
 
 
+class TestWordings:
+    @staticmethod
+    def files(folder, **texts):
+        for name, text in texts.items():
+            (folder / f"{name}.toml").write_text(text, "utf-8")
+        return tuple(str(folder / f"{name}.toml") for name in texts)
+
+    def test_each_is_for_the_language_that_it_says(self, nice, tmp_path):
+        files = self.files(
+            tmp_path,
+            deutsch='language = "de"\n[names]\nincome = "Einkommen"\n[classes]\nyes = "bewilligt"\n',
+            english='[names]\nincome = "the income"\n',
+        )
+        service = Service({"credit": Source(lambda: nice, wordings=files)})
+        assert list(service.versions["credit"].wordings) == ["en", "de"]
+        texts = {one: explained(service, table(1, seed=1), language=one)[0]["text"] for one in ("en", "de")}
+        assert "the income were" in texts["en"]
+        assert "Einkommen" in texts["de"]
+        assert "bewilligt" in texts["de"]
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ('[names]\nincom = "x"\n', r"en\.toml: names of the wording refers to the feature 'incom', which does not exist.*Did you mean 'income'"),
+            ('[classes]\nmaybe = "x"\n', r"en\.toml: classes of the wording refers to the class 'maybe'"),
+            ('[name]\nincome = "x"\n', r"en\.toml has the key 'name', which is not known"),
+            ("[names", r"en\.toml is not TOML"),
+            ('language = "de"\n', r"de\.toml and .*en\.toml are for the same language, 'de'; use one"),
+            ('language = "fr"\n', "language='fr' is not known"),
+        ],
+    )  # fmt: skip
+    def test_one_that_does_not_fit_is_an_error_at_the_start(self, nice, tmp_path, text, message):
+        files = self.files(tmp_path, de='language = "de"\n', en=text)
+        with pytest.raises(OptionError, match=message):
+            Service({"credit": Source(lambda: nice, wordings=files)})
+
+    def test_a_language_of_ones_own_is_not_spoken_by_the_service(self, nice, tmp_path):
+        from nicecf.support import phrases
+
+        (tmp_path / "mine.toml").write_text(Path(phrases.__file__).with_name("en.toml").read_text("utf-8"), "utf-8")
+        files = self.files(tmp_path, words='language = "mine.toml"\n')
+        with pytest.raises(
+            OptionError, match=r"words\.toml is for the language '.*mine\.toml', which the service does not"
+        ):
+            Service({"credit": Source(lambda: nice, wordings=files)})
+
+    def test_what_is_wrong_in_a_file_is_said_before_the_work(self, tmp_path):
+        files = self.files(tmp_path, en="[names")
+        with pytest.raises(OptionError, match="is not TOML"):
+            Service({"credit": Source(lambda: 1 / 0, wordings=files)})
+
+    def test_a_changed_file_is_taken_up_unless_it_does_not_fit(self, nice, tmp_path, caplog):
+        (path,) = self.files(tmp_path, en='[names]\nincome = "first"\n')
+        service = Service({"credit": Source(lambda: nice, wordings=(path,))}, look_every=3600)
+
+        async def talk(client):
+            async def title():
+                schema = (await client.get("/v1/models/credit/schema")).json()
+                return schema["features"][1]["title"]
+
+            titles = [await title()]
+            for text in ('[names]\nincome = "second one"\n', '[names]\nincom = "third"\n'):
+                self.files(tmp_path, en=text)
+                await service.look()
+                titles.append(await title())
+            return titles
+
+        assert run(talk, service) == ["first", "second one", "second one"]
+        assert "credit: its changed file was not taken up" in caplog.text
+        assert "refers to the feature 'incom'" in caplog.text
+
+
 def test_a_name_that_no_path_could_have_is_refused(nice):
     with pytest.raises(OptionError, match="'a/b' cannot be the name of an explainer"):
         Service({"a/b": Source(lambda: nice)})
@@ -155,6 +226,14 @@ class TestExamples:
         assert {one["job"] for one in examples} <= {"clerk", "nurse", "smith"}
         assert not {tuple(one.values()) for one in examples} & {tuple(row.values()) for row in rows_of(table())}
         assert ages.min() < 5  # otherwise there is nothing to guard
+
+    def test_they_are_of_all_decisions_by_turns(self):
+        """However rare a decision is, it is among the first of them."""
+        nice = fitted(lambda X: probabilities(X.assign(income=X["income"] - 24)))
+        service = served(nice)
+        decisions = [one["decision"] for one in explained(service, service.versions["credit"].examples)]
+        assert decisions[:4] == ["yes", "no", "yes", "no"]
+        assert decisions.count("yes") < decisions.count("no") / 2
 
     def test_an_array_has_examples_too(self):
         X = np.random.default_rng(0).normal(size=(60, 3)).round(2)

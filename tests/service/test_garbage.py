@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -201,7 +202,7 @@ def test_schemathesis_finds_nothing(nice):
     import schemathesis
     from hypothesis import HealthCheck, Phase, settings
 
-    counts = {}
+    counts = Counter()
 
     async def all_of_it():
         service = served(nice)
@@ -214,25 +215,33 @@ def test_schemathesis_finds_nothing(nice):
         for made in schema.get_all_operations():
             operation = made.ok()
             for mode in schemathesis.GenerationMode if operation.method == "post" else ():
+                fuzz(operation.path, operation.as_strategy(generation_mode=mode), client, loop)
 
-                @settings(
-                    max_examples=500,
-                    deadline=None,
-                    database=None,
-                    suppress_health_check=list(HealthCheck),
-                    phases=[Phase.generate],
-                )
-                @given(operation.as_strategy(generation_mode=mode))
-                def one(case):
-                    body = case.body if isinstance(case.body, bytes) else json.dumps(case.body, default=str).encode()
-                    asked = client.post(EXPLAIN, content=body, headers={"Content-Type": "application/json"})
-                    answer = asyncio.run_coroutine_threadsafe(asked, loop).result(30)
-                    counts[answer.status_code] = counts.get(answer.status_code, 0) + 1
-                    assert answer.status_code < 500, (case.body, answer.text)
+    def fuzz(path, cases, client, loop):
+        @settings(
+            max_examples=500 if path == EXPLAIN else 200,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+            phases=[Phase.generate],
+        )
+        @given(cases)
+        def one(case):
+            kind, body = "text/csv" if path == READ else "application/json", case.body
+            if not isinstance(body, bytes):
+                is_text = path == READ and isinstance(body, str)
+                body = (body if is_text else json.dumps(body, default=str)).encode("utf-8", "surrogatepass")
+            asked = client.post(path, content=body, headers={"Content-Type": kind})
+            answer = asyncio.run_coroutine_threadsafe(asked, loop).result(30)
+            counts[path, answer.status_code] += 1
+            assert answer.status_code < 500, (path, case.body, answer.text)
 
-                one()
+        one()
 
     asyncio.run(all_of_it())
-    assert counts.get(200, 0) > 100
-    assert counts.get(400, 0) > 50
     print(counts)
+    for path in (EXPLAIN, WHAT_IF, REPORT):
+        assert counts[path, 200] > 20
+        assert counts[path, 400] > 50
+    assert counts[EXPLAIN, 200] > 100
+    assert counts[READ, 400] > 50

@@ -9,10 +9,12 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from pathlib import Path
 
 import pytest
 
-from nicecf.cli import main
+from nicecf import Wording
+from nicecf.cli import main, serve
 from service.conftest import table
 
 MODEL = """
@@ -61,6 +63,20 @@ class TestRefusals:
 
     def test_a_key_without_a_file(self, refused):
         assert "--new-key needs --keys" in refused("--new-key", "desk")
+
+    def test_a_wording_that_does_not_fit_is_named(self, refused, tmp_path, monkeypatch):
+        from service import conftest
+
+        (tmp_path / "bank_of_words.py").write_text(MODEL.format(source=inspect.getsource(conftest.probabilities)))
+        monkeypatch.syspath_prepend(tmp_path)
+        conftest.fitted(search="greedy").save(tmp_path / "credit.nice")
+        (tmp_path / "words.toml").write_text('[names]\nincom = "x"\n')
+        command = (tmp_path / "credit.nice", "--model", "bank_of_words:model", "--wording")
+        said = refused(*command, tmp_path / "words.toml")
+        assert "words.toml: names of the wording refers to the feature 'incom', which does not exist" in said
+        assert "words.toml: names" in refused(*command, f"credit={tmp_path / 'words.toml'}")
+        assert "there is no file" in refused(*command, tmp_path / "word.toml", code=1)
+        assert "there is no file other=" in refused(*command, "other=words.toml", code=1)
 
     def test_a_missing_extra_says_what_to_install(self, refused, monkeypatch):
         monkeypatch.setitem(sys.modules, "uvicorn", None)
@@ -142,6 +158,35 @@ def test_a_signal_to_stop_lets_what_was_asked_be_answered(tmp_path):
     assert err == ""
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_wordings_of_the_demo_name_everything(language):
+    from nicecf.benchmark.datasets import loan_book
+
+    X, y = loan_book(3_000)
+    wording = Wording.from_toml(Path(serve.__file__).with_name(f"loans_{language}.toml"))
+    assert wording.language == language
+    wording.check(X.columns, y.unique())
+    assert set(wording.names) == set(X.columns)
+    assert set(wording.classes) == set(wording.probabilities) == set(y)
+    assert {"income", "loan_amount", "term_months", "interest_rate"} <= set(wording.units)
+    if language == "de":
+        categories = {name: set(X[name].dropna()) for name in X if X[name].map(type).eq(str).any()}
+        assert {name: set(values) for name, values in wording.values.items()} == categories
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([], {"a": (), "b": ()}),
+        (["en.toml", "b=de.toml"], {"a": ("en.toml",), "b": ("en.toml", "de.toml")}),
+        (["c=en.toml"], {"a": ("c=en.toml",), "b": ("c=en.toml",)}),
+    ],
+    ids=str,
+)
+def test_a_wording_is_for_all_or_for_one(given, expected):
+    assert serve._of_each(given, ["a", "b"]) == expected
+
+
 @pytest.mark.deep
 def test_the_demo_starts_and_its_examples_are_explained(tmp_path):
     with Process("--demo", folder=tmp_path) as served:
@@ -149,3 +194,9 @@ def test_the_demo_starts_and_its_examples_are_explained(tmp_path):
         answer = ask(served.address, "/v1/models/loans:explain", examples)
         assert len(answer["explanations"]) == len(examples["instances"])
         assert all(one["found"] for one in answer["explanations"])
+        parameters = {"plans": True, "n": 3, "language": "de", "display": True}
+        plans = ask(served.address, "/v1/models/loans:explain", {**examples, "parameters": parameters})["explanations"]
+        strengths = {name for row in plans for one in row["counterfactuals"] for name in one["strengths"]}
+        assert strengths == {"fewest", "nearest", "most_plausible"}
+        assert {row["display"]["decision"] for row in plans} <= {"bewilligt", "abgelehnt"}
+        assert ask(served.address, "/v1/models/loans")["has_plausibility"]

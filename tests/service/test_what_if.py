@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import time
 
 import numpy as np
 import pandas as pd
@@ -212,6 +213,14 @@ class TestWhatFollows:
         answer, _ = one_asked(service, DEBTS, {"share": 0.4, "income": 75})  # as a plan has it
         assert answer["notes"] == []
 
+    def test_notes_are_about_what_was_computed(self):
+        service = served(of_debts())
+        answer, _ = one_asked(service, DEBTS, {"debt": 500})
+        assert "'debt' is 500" in answer["notes"][0]
+        assert "'share' is 12.5" in answer["notes"][0]
+        answer, _ = one_asked(service, {**DEBTS, "debt": 500, "share": 12.5}, {"debt": 30})
+        assert answer["notes"] == []
+
     @pytest.mark.parametrize("income", [None, 0])
     def test_where_it_has_no_value_there_is_no_answer_but_a_reason(self, income):
         service = served(of_debts())
@@ -249,6 +258,7 @@ class TestAsking:
 
         def model(X):
             sizes.append(len(X))
+            time.sleep(0.005)  # so slow that a search would ask about more rows at once
             return probabilities(X)
 
         service = served(fitted(model))

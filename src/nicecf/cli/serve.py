@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nicecf.cli import common
@@ -22,9 +24,10 @@ examples:
   nicecf serve --demo
   nicecf serve credit.nice --model model.skops --port 8000
   nicecf serve credit=a.nice limits=b.nice --model credit=a.skops --model limits=b.onnx
+  nicecf serve credit.nice --wording english.toml --wording deutsch.toml
   nicecf serve --keys keys.txt --new-key backoffice
 
-GET / lists the routes. Files that change are taken up while requests go on."""
+In a browser, the address shows a page; GET / lists the routes. Files that change are taken up while requests go on."""
 
 
 def add(commands: Any) -> None:
@@ -68,6 +71,13 @@ def add(commands: Any) -> None:
     model.add_argument(
         "--trust", type=common.names, default=[], metavar="TYPES", help="safe types in a skops file: a,b"
     )
+    parser.add_argument_group("words").add_argument(
+        "--wording",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE",
+        help="names, units and classes for all explainers, or for one, in a TOML file; one for each language",
+    )
     _add_limits(parser)
 
 
@@ -101,7 +111,7 @@ def _run(options: argparse.Namespace) -> int:
         )
     from nicecf.service.explainers import Service
 
-    sources = {"loans": _demo()} if options.demo else _sources(options)
+    sources = _demo(options.wording) if options.demo else _sources(options)
     service = Service(sources, limits=_limits(options), keys_file=options.keys)
     return _served(service, options)
 
@@ -141,7 +151,7 @@ def _limits(options: argparse.Namespace) -> Limits:
     )
 
 
-def _demo() -> Source:
+def _demo(wordings: list[str]) -> dict[str, Source]:
     from nicecf import NICE
     from nicecf.benchmark.datasets import loan_book, loan_rules
     from nicecf.cli.showcase import forest
@@ -149,7 +159,14 @@ def _demo() -> Source:
 
     say("Training a forest on a generated loan book ...")
     X, y = loan_book(3_000)
-    return Source(lambda: NICE(forest().fit(X, y), constraints=loan_rules()).fit(X, y))
+
+    def load() -> NICE:
+        # It learns what is plausible, and still looks for few changes: plans can then be told apart by both.
+        nice = NICE(forest().fit(X, y), optimize="balanced", constraints=loan_rules()).fit(X, y)
+        return nice.with_search(optimize="sparsity")
+
+    own = [str(Path(__file__).with_name(f"loans_{language}.toml")) for language in ("en", "de")]
+    return {"loans": Source(load, wordings=_of_each(wordings or own, ["loans"])["loans"])}
 
 
 def _sources(options: argparse.Namespace) -> dict[str, Source]:
@@ -162,7 +179,11 @@ def _sources(options: argparse.Namespace) -> dict[str, Source]:
     both = [name for name in explainers if name in models and name in urls]
     if both:
         raise OptionError(f"{listed(both)} has a --model and a --model-url; use one of the two.")
-    return {name: _source(path, models.get(name), urls.get(name), options) for name, path in explainers.items()}
+    wordings = _of_each(options.wording, explainers)
+    return {
+        name: replace(_source(path, models.get(name), urls.get(name), options), wordings=wordings[name])
+        for name, path in explainers.items()
+    }
 
 
 def _source(path: str, model: str | None, url: str | None, options: argparse.Namespace) -> Source:
@@ -207,6 +228,17 @@ def _by_name(given: Iterable[str], explainers: Iterable[str]) -> dict[str, str]:
             found[name] = value
         else:
             found = {**dict.fromkeys(known, one), **found}
+    return found
+
+
+def _of_each(given: Iterable[str], explainers: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The files of each explainer: those for all, and its own."""
+    found: dict[str, tuple[str, ...]] = dict.fromkeys(explainers, ())
+    for one in given:
+        name, equals, path = one.partition("=")
+        is_own = bool(equals) and name in found
+        for each in [name] if is_own else found:
+            found[each] += (path if is_own else one,)
     return found
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from nicecf.explain.ask import Call, ask
 from nicecf.explain.fitted import Fitted
 from nicecf.explain.pipeline import batch_of
+from nicecf.explain.unseen import unseen
 from nicecf.explain.why_not import Reasons
 from nicecf.results.batch import Batch
 from nicecf.search.answers import Points, in_one_step, joined, nothing_said
@@ -40,8 +41,7 @@ def what_if(call: Call, fitted: Fitted, n_rows: int) -> Batch:
     nothing = nothing_said(len(question))
     batch = batch_of(call, fitted, everything, answers, Reasons(reasons, nothing), by_twin_alone=False)
     own = batch.take(np.arange(n_rows))
-    notes = _with_computed(batch.notes[all_others], question, own)
-    return replace(own, notes=notes, found=_reached(question, points, own, fitted))
+    return replace(own, notes=_notes(question, own, fitted), found=_reached(question, points, own, fitted))
 
 
 def _without_value(question: Question, lines: Ints) -> list[Statement | None]:
@@ -69,15 +69,20 @@ def _outputs(question: Question, lines: Ints) -> Floats:
     return outputs
 
 
-def _with_computed(notes: Objects, question: Question, batch: Batch) -> Objects:
-    """The notes, also about what somebody chose for a column that follows from others: it is not used."""
+def _notes(question: Question, batch: Batch, fitted: Fitted) -> Objects:
+    """What training never saw of the other values; and for which columns they are not used, since these follow."""
     assert question.given is not None
-    n_rows = len(batch)
-    chosen = question.given[n_rows:]
-    is_unused = differs(chosen, question.given[:n_rows]) & differs(chosen, batch.after.values) & batch.is_derived
-    for at in np.flatnonzero(is_unused.any(axis=1)).tolist():
-        features = plain_features(batch.schema.names[j] for j in np.flatnonzero(is_unused[at]))
-        notes[at] = (*notes[at], Statement("note.computed", {"features": features}))
+    before, chosen = np.split(question.given, 2)
+    is_impossible = np.array([one is not None for one in batch.reasons], dtype=bool)
+    then = np.where(is_impossible[:, None], chosen, batch.after.values)
+    is_unused = differs(chosen, before) & differs(chosen, then) & batch.is_derived
+    new = unseen(replace(question, given=then), fitted)
+    notes = nothing_said(len(batch))
+    for at in range(len(batch)):
+        notes[at] = (new[at],) if at in new else ()
+        if is_unused[at].any():
+            features = plain_features(batch.schema.names[j] for j in np.flatnonzero(is_unused[at]))
+            notes[at] += (Statement("note.computed", {"features": features}),)
     return notes
 
 

@@ -116,7 +116,7 @@ class _Telling:
             "counterfactuals": [],
             "reason": None if reason is None else self.formatter.statement(reason),
             "notes": [self.formatter.statement(one) for one in batch.notes[at]],
-            **({"letter": self._letter(at)} if self.asked.letter and not is_found else {}),
+            **({"letter": self.letters.get(at)} if self.asked.letter and not is_found else {}),
             **({"display": self.display.of_row(at, said)} if self.asked.display else {}),
         }
 
@@ -139,7 +139,7 @@ class _Telling:
                 for feature, before, after, is_derived in cells
             ],
             "text": self._sentence(said),
-            **({"letter": self._letter(at)} if self.asked.letter else {}),
+            **({"letter": self.letters.get(at)} if self.asked.letter else {}),
             **({"display": self.display.of_counterfactual(at, said)} if self.asked.display else {}),
         }
 
@@ -148,11 +148,16 @@ class _Telling:
             return what_if_sentence(said, self.formatter.wording)
         return words.in_style(said, "sentence", self.formatter.wording)
 
-    def _letter(self, at: int) -> str | None:
-        """The letter; of values that somebody chose there is one only if they are a counterfactual."""
-        if self.are_chosen and not self.batch.found[at]:
-            return None
-        return self.cfs[[at]].letters(wording=self.wording)[0]
+    @cached_property
+    def letters(self) -> dict[int, str]:
+        """The letter about each entry; of values that somebody chose there is one only if they are a counterfactual."""
+        batch, found = self.batch, dict[int, str]()
+        is_told = batch.found if self.are_chosen else np.ones(len(batch), dtype=bool)
+        # One call for the first of all rows, one for the second, and so on: the model is asked a few times in each.
+        for number in np.unique(batch.numbers).tolist():
+            entries = np.flatnonzero(is_told & (batch.numbers == number))
+            found |= zip(entries.tolist(), self.cfs[entries].letters(wording=self.wording), strict=True)
+        return found
 
 
 def _number(value: float) -> float | None:

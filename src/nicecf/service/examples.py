@@ -10,7 +10,7 @@ from nicecf.exceptions import NicecfError
 from nicecf.nice import NICE
 from nicecf.rules.privacy import Privacy
 from nicecf.service.rows import RowReader
-from nicecf.support.types import Floats
+from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.column import Column
 from nicecf.tables.statistics import ColumnStatistics
 
@@ -20,7 +20,10 @@ _SECONDS = 3.0
 
 
 def examples_of(nice: NICE, reader: RowReader) -> list[dict[str, Any]]:
-    """A few dozen rows that the explainer explains; none, if it explains none that can be drawn."""
+    """A few dozen rows that the explainer explains, of all decisions by turns, the rarest first.
+
+    None, if it explains none that can be drawn.
+    """
     fitted = nice._fitted
     assert fitted.neighborhood is not None
     schema, index = fitted.schema, fitted.neighborhood.donors.index
@@ -36,10 +39,11 @@ def examples_of(nice: NICE, reader: RowReader) -> list[dict[str, Any]]:
         return []
     table = schema.full.decode(schema.expand(moving))
     try:
-        works = _works(nice, table, len(moving))
+        chosen = _by_turns(*_explained(nice, table, len(moving)))[:_MOST]
     except NicecfError:  # a model that refuses such rows; they are only examples
         return []
-    return [row for row, is_good in zip(reader.shown(table, len(moving)), works, strict=True) if is_good][:_MOST]
+    rows = reader.shown(table, len(moving))
+    return [rows[at] for at in chosen.tolist()]
 
 
 def example_target(nice: NICE) -> dict[str, Any]:
@@ -51,9 +55,22 @@ def example_target(nice: NICE) -> dict[str, Any]:
     return {"target_score": [float(f"{np.quantile(scores, 0.75):.2g}"), None]}
 
 
-def _works(nice: NICE, table: Any, n_rows: int) -> list[bool]:
+def _explained(nice: NICE, table: Any, n_rows: int) -> tuple[Bools, Ints]:
+    """Which rows are explained, and what is decided on each."""
     cfs = nice.explain(table, **example_target(nice), time_budget=_SECONDS, progress=False)
-    return [bool(is_found) for is_found in cfs.found[:n_rows]]
+    return cfs.found[:n_rows], cfs.batch.before.decided[:n_rows]
+
+
+def _by_turns(is_good: Bools, decided: Ints) -> Ints:
+    """The places of good rows: one of each decision, then the next of each, those that are rare first.
+
+    >>> _by_turns(np.array([True, True, True, False, True]), np.array([1, 1, 1, 0, 0])).tolist()
+    [4, 0, 1, 2]
+    """
+    places = np.flatnonzero(is_good)
+    counts = np.bincount(decided[places])
+    turn = np.array([np.count_nonzero(decided[places[:at]] == decided[one]) for at, one in enumerate(places)])
+    return places[np.lexsort((places, counts[decided[places]], turn))] if len(places) else places
 
 
 def _drawn(column: Column, looks: ColumnStatistics, rng: np.random.Generator) -> Floats:

@@ -6,13 +6,14 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from nicecf.exceptions import OptionError
+from nicecf.exceptions import OptionError, listed
 from nicecf.nice import NICE
+from nicecf.service import page
 from nicecf.service.examples import examples_of
 from nicecf.service.keys import Keys
 from nicecf.service.limits import Limits
@@ -20,6 +21,7 @@ from nicecf.service.measures import Measures
 from nicecf.service.merging import Merger
 from nicecf.service.rows import RowReader
 from nicecf.service.version import Version
+from nicecf.views.words.wording import Wording
 
 log = logging.getLogger("nicecf.service")
 
@@ -28,22 +30,26 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Where an explainer comes from: a function that loads it, and the files that it is made of."""
+    """Where an explainer comes from: a function that loads it, and the files that it is made of.
+
+    ``wordings``: TOML files that say how things are called, one for each language.
+    """
 
     load: Callable[[], NICE]
     files: tuple[str, ...] = ()
+    wordings: tuple[str, ...] = ()
 
     @property
     def state(self) -> tuple[object, ...]:
         """Changes when a file does; a file that is being replaced may be away for a moment."""
-        return tuple(_state(path) for path in self.files)
+        return tuple(_state(path) for path in (*self.files, *self.wordings))
 
 
-def version_of(nice: NICE) -> Version:
+def version_of(nice: NICE, wordings: Mapping[str, Wording] | None = None) -> Version:
     """A fitted explainer, ready for requests."""
     nice._check_fitted()
     reader = RowReader.of(nice._fitted.schema.full)
-    return Version(nice, reader, examples_of(nice, reader))
+    return Version(nice, reader, examples_of(nice, reader), wordings or {})
 
 
 class Service:
@@ -124,7 +130,31 @@ class Service:
 
 
 def _version_from(source: Source) -> Version:
-    return version_of(source.load())
+    wordings = _worded(source.wordings)  # before the work: what is wrong is said at once
+    nice = source.load()
+    for path, wording in wordings.values():
+        try:
+            wording.check(nice._fitted.schema.full.names, nice.classes_)
+        except OptionError as error:
+            raise OptionError(f"{path}: {error}") from None
+    return version_of(nice, {language: wording for language, (_, wording) in wordings.items()})
+
+
+def _worded(paths: Iterable[str]) -> dict[str, tuple[str, Wording]]:
+    """The wordings in files, by their languages, the one in English first; OptionError if they cannot be told apart."""
+    found: dict[str, tuple[str, Wording]] = {}
+    for path in paths:
+        wording = Wording.from_toml(path)
+        language = str(wording.language)
+        if language not in page.LANGUAGES:
+            raise OptionError(
+                f"{path} is for the language {language!r}, which the service does not speak; choose one of "
+                f"{listed(page.LANGUAGES)}."
+            )
+        if language in found:
+            raise OptionError(f"{found[language][0]} and {path} are for the same language, {language!r}; use one.")
+        found[language] = path, wording
+    return {one: found[one] for one in page.LANGUAGES if one in found}
 
 
 def _state(path: str) -> tuple[int, int, int] | None:

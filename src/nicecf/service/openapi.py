@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
@@ -11,6 +13,7 @@ import msgspec
 from nicecf.service.examples import example_target
 from nicecf.service.limits import Limits
 from nicecf.service.messages import Parameters, Range
+from nicecf.service.page import LANGUAGES
 from nicecf.service.rows import ColumnReader, RowReader
 from nicecf.service.version import Version
 from nicecf.tables.files.json_lines import json_cell
@@ -29,12 +32,12 @@ def document(versions: Mapping[str, Version], limits: Limits, *, has_keys: bool)
     }
     for name, one in versions.items():
         paths[f"/v1/models/{name}"] = _get(f"What {name} explains", {"type": "object"})
-        paths[f"/v1/models/{name}/schema"] = _get("Its columns", {"type": "object"})
+        paths[f"/v1/models/{name}/schema"] = _schema()
         paths[f"/v1/models/{name}/example"] = _get(
             "Rows that work; none is a training row", _object(instances=_list({"type": "object"}))
         )
-        paths[f"/v1/models/{name}:explain"] = {"post": _explain(name, one, limits)}
-        schemas[f"Row-{name}"] = _row(one.reader)
+        paths |= _verbs(name, one, limits)
+        schemas |= {f"Row-{name}": _row(one.reader), f"Changes-{name}": _changes(one.reader)}
         schemas |= _parameters(name, one, limits)
     made: dict[str, Any] = {
         "openapi": "3.1.0",
@@ -48,37 +51,89 @@ def document(versions: Mapping[str, Version], limits: Limits, *, has_keys: bool)
     return made
 
 
-def _explain(name: str, one: Version, limits: Limits) -> dict[str, Any]:
+def _verbs(name: str, one: Version, limits: Limits) -> dict[str, Any]:
+    """What can be asked of an explainer with POST, each with a request that can be sent as it is."""
     needed = example_target(one.nice)
-    request: dict[str, Any] = {
-        "type": "object",
-        "required": ["instances", *(["parameters"] if needed else [])],
-        "additionalProperties": False,
-        "properties": {
-            "instances": {
-                "type": "array",
-                "minItems": 1,
-                "maxItems": limits.rows,
-                "items": {"$ref": _SCHEMAS.format(name=f"Row-{name}")},
-            },
-            "parameters": {"$ref": _SCHEMAS.format(name=f"Parameters-{name}")},
-        },
+    rows, asked = one.examples[:1], ({"parameters": needed} if needed else {})
+    explanations = _json(
+        "An explanation for each row", _object(explanations=_list({"$ref": _SCHEMAS.format(name="Explanation")}))
+    )
+    explain = {"instances": rows, **asked}
+    what_if = {"instances": rows, "changes": [_change(one)], **asked}
+    report = {"instances": one.examples[:3], **asked}
+    page = {"description": "A report for people on all rows", "content": {"text/html": {"schema": {"type": "string"}}}}
+    wanted = {
+        "explain": (
+            "What would have to be different for the answer to change",
+            _asking(_request(name, limits.rows, needed), explain if rows else None),
+            explanations,
+        ),
+        "what-if": (
+            "What the model would say of other values; what follows from other columns is computed",
+            _asking(_request(name, limits.rows, needed, has_changes=True), what_if if rows else None),
+            explanations,
+        ),
+        "report": (
+            "The counterfactuals of rows as one HTML page",
+            _asking(_request(name, limits.table_rows, needed), report if rows else None),
+            page,
+        ),
+        "read": (
+            f"The rows of a CSV file, at most {limits.table_rows:,}, as the other verbs take them",
+            _asking({"type": "string"}, _csv(one) if rows else None, kind="text/csv"),
+            _json("The rows, what each is called, and how the file was read", _UPLOAD),
+        ),
     }
-    example = {"instances": one.examples[:1], **({"parameters": needed} if needed else {})}
-    answer = _object(explanations=_list({"$ref": _SCHEMAS.format(name="Explanation")}))
+    return {f"/v1/models/{name}:{verb}": {"post": _post(f"{verb}-{name}", *of)} for verb, of in wanted.items()}
+
+
+def _request(name: str, most_rows: int, needed: dict[str, Any], *, has_changes: bool = False) -> dict[str, Any]:
+    row, changes, parameters = (
+        {"$ref": _SCHEMAS.format(name=f"{kind}-{name}")} for kind in ("Row", "Changes", "Parameters")
+    )
+    properties: dict[str, Any] = {
+        "instances": {"type": "array", "minItems": 1, "maxItems": most_rows, "items": row},
+        "parameters": parameters,
+    }
+    if has_changes:
+        properties["changes"] = {"type": "array", "minItems": 1, "maxItems": most_rows, "items": changes}
+        properties["parameters"] = {"allOf": [parameters], "properties": {"record": {"const": False}}}
+    required = ["instances", *(["changes"] if has_changes else []), *(["parameters"] if needed else [])]
+    return {"type": "object", "required": required, "additionalProperties": False, "properties": properties}
+
+
+def _asking(schema: dict[str, Any], example: Any, *, kind: str = "application/json") -> dict[str, Any]:
+    return {
+        "required": True,
+        "content": {kind: {"schema": schema, **({} if example is None else {"example": example})}},
+    }
+
+
+def _post(operation: str, summary: str, body: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     statuses = (400, 401, 408, 413, 415, 429, 502, 503, 504)
     return {
-        "summary": "What would have to be different for the answer to change",
-        "operationId": f"explain-{name}",
-        "requestBody": {
-            "required": True,
-            "content": {"application/json": {"schema": request, **({"example": example} if one.examples else {})}},
-        },
-        "responses": {
-            "200": _json("An explanation for each row", answer),
-            **{str(one): _refusal() for one in statuses},
-        },
+        "summary": summary,
+        "operationId": operation,
+        "requestBody": body,
+        "responses": {"200": answer, **{str(status): _refusal() for status in statuses}},
     }
+
+
+def _change(one: Version) -> dict[str, Any]:
+    """Another value for the first example: that of another one, of a column that does not follow from others."""
+    is_computed = one.nice._fitted.schema.for_distances().is_computed
+    keys = [reader.key for reader, follows in zip(one.reader.columns, is_computed, strict=True) if not follows]
+    pairs = [(key, row[key]) for key in keys for row in one.examples[1:] if row[key] != one.examples[0][key]]
+    return dict(pairs[:1])
+
+
+def _csv(one: Version) -> str:
+    """The first examples as a file."""
+    text = io.StringIO()
+    rows = csv.DictWriter(text, [reader.key for reader in one.reader.columns], lineterminator="\n")
+    rows.writeheader()
+    rows.writerows(one.examples[:2])
+    return text.getvalue()
 
 
 def _parameters(name: str, one: Version, limits: Limits) -> dict[str, Any]:
@@ -87,6 +142,8 @@ def _parameters(name: str, one: Version, limits: Limits) -> dict[str, Any]:
     parameters, rules = schemas["Parameters"], schemas["Rules"]
     feature = {"enum": [column.key for column in one.reader.columns]}
     properties = parameters["properties"]
+    for key, said in _DESCRIPTIONS.items():
+        properties[key]["description"] = said
     properties["n"]["maximum"] = limits.n
     properties["budget"]["description"] = f"in seconds; more than {limits.seconds:g} count as that"
     properties["rules"] = {"anyOf": [{"type": "null"}, {"$ref": _SCHEMAS.format(name=f"Rules-{name}")}]}
@@ -101,6 +158,11 @@ def _parameters(name: str, one: Version, limits: Limits) -> dict[str, Any]:
                 part["items"] = feature
     rules["properties"]["groups"]["items"]["items"] = feature
     return {f"Parameters-{name}": parameters, f"Rules-{name}": rules}
+
+
+def _changes(reader: RowReader) -> dict[str, Any]:
+    columns = {one.key: _cell(one) for one in reader.columns}
+    return {"type": "object", "properties": columns, "additionalProperties": False}
 
 
 def _row(reader: RowReader) -> dict[str, Any]:
@@ -130,6 +192,14 @@ def _get(summary: str, schema: dict[str, Any], *statuses: int) -> dict[str, Any]
     return {"get": {"summary": summary, "responses": {"200": _json(summary, schema), **refusals}}}
 
 
+def _schema() -> dict[str, Any]:
+    answer = _object(features=_list(_FEATURE), classes=_list({}), class_titles=_list({"type": "string"}))
+    made = _get("Its columns: names, kinds, values that may be told, and how training looked", answer, 400)
+    language = {"name": "language", "in": "query", "required": False, "schema": {"enum": list(LANGUAGES)}}
+    made["get"]["parameters"] = [language]
+    return made
+
+
 def _ready() -> dict[str, Any]:
     made = _get("Whether every explainer can answer", {"type": "object"})
     made["get"]["responses"]["503"] = _json("Some cannot", _object(ready={"type": "boolean"}))
@@ -152,13 +222,69 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-_ERROR = _object(error={"type": "string"})
-_CHANGE = _object(feature={"type": "string"}, before={}, after={})
-_COUNTERFACTUAL = _object(values={"type": "object"}, changes=_list(_CHANGE), text={"type": "string"})
-_EXPLANATION = _object(
-    found={"type": "boolean"},
-    text={"type": "string"},
-    counterfactuals=_list(_COUNTERFACTUAL),
-    reason={"type": ["string", "null"]},
-    notes=_list({"type": "string"}),
+def _with(required: dict[str, Any], **more: dict[str, Any]) -> dict[str, Any]:
+    """An object that may have more: what a request asks for besides."""
+    return {**required, "properties": {**required["properties"], **more}, "additionalProperties": False}
+
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_NUMBER: dict[str, Any] = {"type": "number"}
+_FLAG: dict[str, Any] = {"type": "boolean"}
+_MAYBE_TEXT: dict[str, Any] = {"type": ["string", "null"]}
+# What the parameters are that are not read off their types.
+_DESCRIPTIONS = {
+    "plans": "true: a menu for each row, the best by each measure and then the n that change different features",
+    "language": "that of all texts",
+    "display": "true: add names, values and the line to cross as people read them, for a page",
+    "letter": "true: add a letter about each counterfactual, or about a row without one",
+    "record": "true: add the audit record of each counterfactual, for nicecf replay; not of what-if",
+}
+_ERROR = _object(error=_TEXT)
+_FEATURE = _with(
+    _object(name=_TEXT, kind=_TEXT, title=_TEXT, categorical=_FLAG, missing=_FLAG, derived=_FLAG, fixed=_FLAG),
+    direction={"enum": ["increasing", "decreasing", None]},
+    values=_list({}),
+    titles=_list(_TEXT),
+    ordered=_FLAG,
+    unit=_TEXT,
+    decimals={"type": "integer"},
+    edges=_list(_NUMBER),
+    edges_as_text=_list(_TEXT),
+    counts=_list({"type": "integer"}),
+)
+_UPLOAD = _object(
+    instances=_list({"type": "object"}), labels=_list(_TEXT), left_out=_list(_TEXT), layout={"type": "object"}
+)
+_QUANTITY = _object(
+    name=_MAYBE_TEXT,
+    before=_NUMBER,
+    after=_NUMBER,
+    before_text=_TEXT,
+    after_text=_TEXT,
+    limits=_list(_NUMBER),
+    line=_TEXT,
+)
+_SHOWN_CHANGE = _object(feature=_TEXT, name=_TEXT, before=_TEXT, after=_TEXT, goes={"enum": [-1, 0, 1]}, together=_FLAG)
+_RELAXATION = _object(rule=_TEXT, features=_list(_TEXT), blocks=_TEXT, text=_TEXT, n_changes={"type": "integer"})
+_CHANGE = _with(_object(feature=_TEXT, before={}, after={}), derived={"const": True})
+_DECIDED: dict[str, Any] = {"decision": {}, "probability": _NUMBER, "score": _NUMBER}
+_COUNTERFACTUAL = _with(
+    _object(values={"type": "object"}, changes=_list(_CHANGE), text=_TEXT),
+    **_DECIDED,
+    reached={**_FLAG, "description": "of what-if: whether this is what was asked for"},
+    strengths=_list({"enum": ["fewest", "nearest", "most_plausible"]}),
+    n_changes={"type": "integer"},
+    distance=_NUMBER,
+    error={"type": ["number", "null"]},
+    letter=_MAYBE_TEXT,
+    record={"type": "object"},
+    display=_object(decision=_TEXT, quantity=_QUANTITY, changes=_list(_SHOWN_CHANGE), derived=_list(_SHOWN_CHANGE)),
+)
+_EXPLANATION = _with(
+    _object(found=_FLAG, text=_TEXT, counterfactuals=_list(_COUNTERFACTUAL), reason=_MAYBE_TEXT, notes=_list(_TEXT)),
+    **_DECIDED,
+    letter=_MAYBE_TEXT,
+    display=_object(
+        decision=_TEXT, quantity=_QUANTITY, obstacle=_TEXT, relaxation={"anyOf": [_RELAXATION, {"type": "null"}]}
+    ),
 )

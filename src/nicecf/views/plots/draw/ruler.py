@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -55,7 +56,10 @@ def _has_matplotlib() -> bool:
 @lru_cache(maxsize=1024)
 def _drawn_width(text: str, size: float, bold: bool) -> float:
     renderer = matplotlib("matplotlib.backends.backend_agg").RendererAgg(8, 8, _DPI)
-    pixels, _, _ = renderer.get_text_width_height_descent(text, font(size, bold=bold), ismath=False)
+    with warnings.catch_warnings():
+        # A sign that no font has is a box, which has a width as well: nobody needs to be told of it here.
+        warnings.simplefilter("ignore", UserWarning)
+        pixels, _, _ = renderer.get_text_width_height_descent(text, font(size, bold=bold), ismath=False)
     return float(pixels)
 
 
