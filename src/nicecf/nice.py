@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -33,12 +33,16 @@ from nicecf.search.donors import DonorSearch
 from nicecf.search.neighbors import DonorIndex
 from nicecf.search.objectives import Goal, Reward
 from nicecf.support.clock import now
+from nicecf.support.extras import require
 from nicecf.support.options import check_count, check_flag, check_seconds, check_seed, choose
 from nicecf.support.progress import Choice, check_choice
 from nicecf.support.types import Floats, Table
 from nicecf.tables.ordered import Ordinal
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import TableStatistics
+
+if TYPE_CHECKING:
+    from nicecf.views.words.wording import Wording
 
 
 class NICE(Explainer):
@@ -371,6 +375,20 @@ class NICE(Explainer):
         other._keep(replace(fitted, search=search_, neighborhood=neighborhood))
         other._options = self._options | described(asked) | other._chosen()
         return other
+
+    def widget(self, X: Table | None = None, *, wording: Wording | None = None) -> Any:
+        """A widget for notebooks: the rows of ``X``, their plans, and controls to shape them; see ``nicecf serve``.
+
+        Without ``X``, it has examples. ``wording``: names of features and classes, units, and the language. Its
+        ``kept`` are the plans that were kept in it, each as ``{feature: new value}``. Needs anywidget (the extra
+        ``notebook``); works in Jupyter, VS Code and marimo.
+        """
+        self._check_fitted()
+        for module in ("anywidget", "msgspec"):
+            require(module, extra="notebook", needed_by="nice.widget()")
+        from nicecf.service.widget import widget_of
+
+        return widget_of(self, X, wording)
 
     def _fitted_to(self, training: Training, values: Floats, progress: Choice) -> Fitted:
         privacy = Privacy.of(values, share_donor=bool(self.share_donor), min_count=self.min_count)

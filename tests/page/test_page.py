@@ -399,7 +399,7 @@ class TestForEverybody:
         page = one.page
         assert one.violations() == []
         assert not one.is_too_wide()
-        if not page.locator(".ncf-case").get_attribute("open") == "":
+        if page.locator(".ncf-case").get_attribute("open") != "":
             page.locator(".ncf-case > summary").click()
         page.click(SHAPE.format("income"))
         page.click(SHAPE.format("purpose"))

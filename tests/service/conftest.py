@@ -59,7 +59,7 @@ def examples_made_once():
         return made[id(nice)][1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("nicecf.service.explainers.examples_of", remembered)
+        patch.setattr("nicecf.service.version.examples_of", remembered)
         yield
 
 

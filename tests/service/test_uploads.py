@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from nicecf import NICE
-from nicecf.service.columns import features
+from nicecf.service.description import features
 from nicecf.service.keys import Keys, digest
 from nicecf.service.limits import Limits
 from service.conftest import explained, fitted, post, rows_of, served, table

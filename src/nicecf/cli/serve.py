@@ -71,7 +71,15 @@ def add(commands: Any) -> None:
     model.add_argument(
         "--trust", type=common.names, default=[], metavar="TYPES", help="safe types in a skops file: a,b"
     )
-    parser.add_argument_group("words").add_argument(
+    people = parser.add_argument_group("people")
+    people.add_argument(
+        "--target",
+        action="append",
+        default=[],
+        metavar="[NAME=]CLASS",
+        help="the decision that people want: the page begins with it (default: any other than the model's)",
+    )
+    people.add_argument(
         "--wording",
         action="append",
         default=[],
@@ -166,7 +174,7 @@ def _demo(wordings: list[str]) -> dict[str, Source]:
         return nice.with_search(optimize="sparsity")
 
     own = [str(Path(__file__).with_name(f"loans_{language}.toml")) for language in ("en", "de")]
-    return {"loans": Source(load, wordings=_of_each(wordings or own, ["loans"])["loans"])}
+    return {"loans": Source(load, wordings=_of_each(wordings or own, ["loans"])["loans"], target="approved")}
 
 
 def _sources(options: argparse.Namespace) -> dict[str, Source]:
@@ -179,9 +187,11 @@ def _sources(options: argparse.Namespace) -> dict[str, Source]:
     both = [name for name in explainers if name in models and name in urls]
     if both:
         raise OptionError(f"{listed(both)} has a --model and a --model-url; use one of the two.")
-    wordings = _of_each(options.wording, explainers)
+    wordings, targets = _of_each(options.wording, explainers), _by_name(options.target, explainers)
     return {
-        name: replace(_source(path, models.get(name), urls.get(name), options), wordings=wordings[name])
+        name: replace(
+            _source(path, models.get(name), urls.get(name), options), wordings=wordings[name], target=targets.get(name)
+        )
         for name, path in explainers.items()
     }
 

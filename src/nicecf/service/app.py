@@ -21,16 +21,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from nicecf.exceptions import ModelError, NicecfError
-from nicecf.service import columns, messages, openapi, page
+from nicecf.service import description, messages, openapi, page
 from nicecf.service.answers import Answers
-from nicecf.service.examples import example_target
 from nicecf.service.explainers import Service
 from nicecf.service.merging import Merger, Waiting
 from nicecf.service.messages import Cell, Parameters
 from nicecf.service.refusals import Refused, wrong
 from nicecf.service.uploads import read_csv
 from nicecf.service.version import Version
-from nicecf.tables.files.json_lines import json_cell
 
 log = logging.getLogger("nicecf.service")
 
@@ -352,17 +350,13 @@ async def _model(service: Service, request: Request) -> Response:
     name = request.path_params["name"]
     if name.rpartition(":")[2] in _VERBS:
         raise Refused(405, "send rows to this path with POST", {"Allow": "POST"})
-    nice = _version(service, name).nice
+    version, limits = _version(service, name), service.limits
     return _json(
         {
             "name": name,
             "ready": name not in service.not_ready,
-            "classes": [json_cell(label) for label in nice.classes_],
-            "optimize": nice.optimize if isinstance(nice.optimize, str) else "a function",
-            "search": nice.search_,
-            "has_plausibility": nice._fitted.plausibility is not None,
-            "limits": {"rows": service.limits.rows, "table_rows": service.limits.table_rows},
-            "parameters": example_target(nice),
+            **description.about(version),
+            "limits": {"rows": limits.rows, "table_rows": limits.table_rows},
         }
     )
 
@@ -372,13 +366,7 @@ async def _schema(service: Service, request: Request) -> Response:
     language = request.query_params.get("language", "en")
     if language not in page.LANGUAGES:
         raise wrong("language", f"choose one of {', '.join(page.LANGUAGES)}")
-    return _json(
-        {
-            "features": columns.features(version, language),
-            "classes": [json_cell(label) for label in version.nice.classes_],
-            "class_titles": columns.class_titles(version, language),
-        }
-    )
+    return _json(description.schema(version, language))
 
 
 async def _example(service: Service, request: Request) -> Response:

@@ -14,13 +14,11 @@ from pathlib import Path
 from nicecf.exceptions import OptionError, listed
 from nicecf.nice import NICE
 from nicecf.service import page
-from nicecf.service.examples import examples_of
 from nicecf.service.keys import Keys
 from nicecf.service.limits import Limits
 from nicecf.service.measures import Measures
 from nicecf.service.merging import Merger
-from nicecf.service.rows import RowReader
-from nicecf.service.version import Version
+from nicecf.service.version import Version, version_of
 from nicecf.views.words.wording import Wording
 
 log = logging.getLogger("nicecf.service")
@@ -32,24 +30,19 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 class Source:
     """Where an explainer comes from: a function that loads it, and the files that it is made of.
 
-    ``wordings``: TOML files that say how things are called, one for each language.
+    ``wordings``: TOML files that say how things are called, one for each language. ``target``: the decision that
+    people want, as text.
     """
 
     load: Callable[[], NICE]
     files: tuple[str, ...] = ()
     wordings: tuple[str, ...] = ()
+    target: str | None = None
 
     @property
     def state(self) -> tuple[object, ...]:
         """Changes when a file does; a file that is being replaced may be away for a moment."""
         return tuple(_state(path) for path in (*self.files, *self.wordings))
-
-
-def version_of(nice: NICE, wordings: Mapping[str, Wording] | None = None) -> Version:
-    """A fitted explainer, ready for requests."""
-    nice._check_fitted()
-    reader = RowReader.of(nice._fitted.schema.full)
-    return Version(nice, reader, examples_of(nice, reader), wordings or {})
 
 
 class Service:
@@ -137,7 +130,8 @@ def _version_from(source: Source) -> Version:
             wording.check(nice._fitted.schema.full.names, nice.classes_)
         except OptionError as error:
             raise OptionError(f"{path}: {error}") from None
-    return version_of(nice, {language: wording for language, (_, wording) in wordings.items()})
+    by_language = {language: wording for language, (_, wording) in wordings.items()}
+    return version_of(nice, by_language, target=source.target)
 
 
 def _worded(paths: Iterable[str]) -> dict[str, tuple[str, Wording]]:

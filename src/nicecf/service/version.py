@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from nicecf.exceptions import did_you_mean, listed
+from nicecf.exceptions import OptionError, did_you_mean, listed
 from nicecf.explain.ask import Call
 from nicecf.explain.what_if import what_if
 from nicecf.nice import NICE
@@ -16,10 +16,11 @@ from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called
 from nicecf.rules.constraints import Constraints
 from nicecf.service.answers import Answers, answers_of, counted
+from nicecf.service.examples import examples_of
 from nicecf.service.messages import Cell, Parameters, Rules
 from nicecf.service.refusals import wrong
 from nicecf.service.rows import RowReader
-from nicecf.support.types import Json
+from nicecf.support.types import Json, Label
 from nicecf.tables.files.json_lines import json_cell
 from nicecf.views.words.wording import Wording
 
@@ -31,12 +32,14 @@ class Version:
     """A fitted explainer; requests are answered by the version that they were checked by.
 
     ``wordings``: how features and classes are called, by language; another language has the names of the first.
+    ``target``: the decision that people want, where it is known; a page begins with it.
     """
 
     nice: NICE
     reader: RowReader
     examples: list[dict[str, Json]]
     wordings: Mapping[str, Wording] = field(default_factory=dict)
+    target: Label | None = None
     _variants: dict[tuple[str | None, str | None], NICE] = field(default_factory=dict)
 
     def arguments(self, parameters: Parameters) -> dict[str, Any]:
@@ -127,3 +130,30 @@ class Version:
             elif isinstance(value, list) and name != "relations":
                 given[name] = [named(key, name) for key in value]
         return Constraints(**given)
+
+
+def version_of(
+    nice: NICE,
+    wordings: Mapping[str, Wording] | None = None,
+    *,
+    target: str | None = None,
+    with_examples: bool = True,
+) -> Version:
+    """A fitted explainer, ready for requests; OptionError if it has no such class as ``target``."""
+    nice._check_fitted()
+    reader = RowReader.of(nice._fitted.schema.full)
+    examples = examples_of(nice, reader) if with_examples else []
+    return Version(nice, reader, examples, wordings or {}, _class_of(nice, target))
+
+
+def _class_of(nice: NICE, target: str | None) -> Label | None:
+    """The class with this text: '1' is the class 1."""
+    if target is None:
+        return None
+    classes = {str(json_cell(label)): label for label in nice.classes_}
+    if target not in classes:
+        raise OptionError(
+            f"the target {target!r} is not a class of the model; choose one of {listed(classes)}."
+            f"{did_you_mean(target, classes)}"
+        )
+    return classes[target]

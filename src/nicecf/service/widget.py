@@ -10,12 +10,10 @@ import msgspec
 
 from nicecf.exceptions import ModelError, NicecfError
 from nicecf.nice import NICE
-from nicecf.service import columns, messages, page
-from nicecf.service.explainers import version_of
+from nicecf.service import description, messages, page
 from nicecf.service.limits import Limits
 from nicecf.service.refusals import Refused
-from nicecf.service.version import Version
-from nicecf.support.extras import require
+from nicecf.service.version import Version, version_of
 from nicecf.support.types import Json, Table
 from nicecf.views.words.wording import Wording
 
@@ -24,16 +22,17 @@ log = logging.getLogger("nicecf.service")
 
 def widget_of(nice: NICE, X: Table | None, wording: Wording | None) -> Any:
     """A widget that shows the plans of some rows, of those of ``X`` or of examples."""
-    anywidget: Any = require("anywidget", extra="notebook", needed_by="nice.widget()", package="anywidget")
-    traitlets: Any = require("traitlets", extra="notebook", needed_by="nice.widget()", package="anywidget")
+    import anywidget
+    import traitlets
+
     desk = Desk.of(nice, X, wording)
 
-    class Widget(anywidget.AnyWidget):  # type: ignore[misc]  # there are no types of it where it is not installed
+    class Widget(anywidget.AnyWidget):
         """The page; ``kept``: the plans that were kept in it, each as ``{feature: new value}``."""
 
         _esm = page.as_one_module("widget.js")
         _css = (page.file("page.css") or b"").decode()
-        kept = traitlets.List([]).tag(sync=True)
+        kept: Any = traitlets.List([]).tag(sync=True)
 
         def __init__(self) -> None:
             super().__init__()
@@ -49,8 +48,8 @@ class Desk:
         self._version = version
         self._examples = examples
         self._verbs: dict[str, Callable[[Any], Any]] = {
-            "about": lambda body: columns.about(version),
-            "schema": lambda body: columns.schema(version, body["language"]),
+            "about": lambda body: description.about(version),
+            "schema": lambda body: description.schema(version, body["language"]),
             "examples": lambda body: examples,
             "words": lambda body: page.words(body["language"]),
             "explain": self._explain,

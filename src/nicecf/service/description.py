@@ -1,4 +1,4 @@
-"""The columns of an explainer, for people and programs: what a form is made of, and what may change."""
+"""What an explainer explains, and its columns: what a form is made of, and what may change."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.kinds.may_change import fixed_text
+from nicecf.service.examples import example_target
 from nicecf.service.rows import ColumnReader
 from nicecf.service.version import Version
 from nicecf.tables.column import Column
@@ -20,6 +21,31 @@ from nicecf.views.words.wording import Wording
 
 # More values of a category than these are not listed.
 _MOST_VALUES = 200
+
+
+def about(version: Version) -> dict[str, Any]:
+    """Its classes, none of a model that returns scores, its search, and what a request needs at least.
+
+    ``wanted``: the decision that people want, if that is known.
+    """
+    nice = version.nice
+    return {
+        "classes": [json_cell(label) for label in nice.classes_],
+        "optimize": nice.optimize if isinstance(nice.optimize, str) else "a function",
+        "search": nice.search_,
+        "has_plausibility": nice._fitted.plausibility is not None,
+        "parameters": example_target(nice),
+        **({} if version.target is None else {"wanted": json_cell(version.target)}),
+    }
+
+
+def schema(version: Version, language: str = "en") -> dict[str, Any]:
+    """The columns and the classes, and what these are called."""
+    return {
+        "features": features(version, language),
+        "classes": [json_cell(label) for label in version.nice.classes_],
+        "class_titles": class_titles(version, language),
+    }
 
 
 def features(version: Version, language: str = "en") -> list[dict[str, Any]]:
