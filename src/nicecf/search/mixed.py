@@ -35,6 +35,8 @@ _FEATURES_PUT_BACK = 4096
 # Rows that are searched side by side: the candidates of a step fit into memory.
 _CANDIDATES_PER_ROW = 1024
 _MOST_ROWS = 256
+# Donors whose values alternatives are made of.
+_FOR_ALTERNATIVES = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,26 +72,28 @@ class Mixed:
         is_twofold = self.has_errors or question.n_wanted > 1
         if is_twofold:  # the first half of the work, for all rows
             half = replace(question, report=lambda n_done: question.report(n_done // 2))
-            others = self._allowed(self.one_donor(half, donors))
+            others = self._allowed(self._alternatives(half)(half, donors))
         chosen = _Chosen(question)
         n_cells = _CANDIDATES_PER_ROW * question.rows.shape[1]
         block = int(np.clip(CELLS_PER_CALL // n_cells, 1, _MOST_ROWS))
         for at in range(0, len(question), block):
             lines = np.arange(at, min(at + block, len(question)))
             some = replace(question.take(lines), report=tell_nobody)
-            kept = Alternatives(some.rows, question.error) if self._has_choice(question) else None
+            kept = Alternatives(some.rows, question.error) if question.n_wanted > 1 else None
             search = Block(some, self.donors.values, self.distance, self._cost, self.is_refused, kept)
             places = self._near(some, donors.take(lines))
             first = _first_of(others, lines) if self.has_errors else None
             is_cut = not self._run(search, some, donors.take(lines), places, first)
             self._choose(search, some, lines, places, chosen, is_cut=is_cut)
             if kept is not None and len(search.found):
-                chosen.fronts.append(self._plausible(kept, some, lines, places))
+                chosen.on_the_way.append(self._points(kept.nearest(some.most_changes), some, lines, places))
+                if self._has_choice(question):
+                    chosen.fronts.append(self._points(kept.unbeaten(some.most_changes), some, lines, places))
             n_done = int(lines[-1]) + 1
             question.report((len(question) + n_done) // 2 if is_twofold else n_done)
         points, notes, front = by_row(chosen.best), chosen.notes, by_row(chosen.fronts)
         if others is not None:
-            points, notes = _with_others(question, points, others, notes)
+            points, notes = _with_others(question, points, others, by_row(chosen.on_the_way), notes)
             front = front if others.front is None else self._front(question, by_row([front, others.front]))
         ends = Donors(points.donor, points.values, points.outputs)
         some = replace(question.take(points.row), report=tell_nobody)
@@ -100,9 +104,12 @@ class Mixed:
         """Whether plausible ones are kept on the way, though the search does not look for them."""
         return question.n_wanted > 1 and question.error is not None
 
-    def _plausible(self, kept: Alternatives, question: Question, lines: Ints, places: Ints) -> Points:
-        """Of what was kept on the way, what nothing beats in changes, distance and plausibility."""
-        found = kept.unbeaten(question.most_changes)
+    def _alternatives(self, question: Question) -> Thorough:
+        """The search for those that follow the first one: among the nearest donors, unless their number is given."""
+        is_ours = question.n_wanted > 1 and self.neighbors is None and not self.has_errors
+        return replace(self.one_donor, neighbors=_FOR_ALTERNATIVES) if is_ours else self.one_donor
+
+    def _points(self, found: Candidates, question: Question, lines: Ints, places: Ints) -> Points:
         donor = self._donor(question, found.line, found.values, places)
         return Points(lines[found.line], donor, found.values, found.outputs)
 
@@ -261,7 +268,7 @@ class _Chosen:
 
     def __init__(self, question: Question) -> None:
         none = no_points(question.rows, question.outputs)
-        self.best, self.fronts, self.beyond = [none], [none], [none]
+        self.best, self.fronts, self.beyond, self.on_the_way = [none], [none], [none], [none]
         self.notes = nothing_said(len(question))
 
 
@@ -274,11 +281,16 @@ def _first_of(answers: Answers | None, lines: Ints) -> Points | None:
     return replace(points, row=points.row - lines[0])
 
 
-def _with_others(question: Question, points: Points, others: Answers, notes: Objects) -> tuple[Points, Objects]:
-    """The best of each row first, then counterfactuals of other searches that change other features."""
+def _with_others(
+    question: Question, points: Points, others: Answers, on_the_way: Points, notes: Objects
+) -> tuple[Points, Objects]:
+    """The best of each row first, then counterfactuals of another search that change other features.
+
+    Where these are too few, those follow that the search for the best came across.
+    """
     n_wanted, chosen, notes = question.n_wanted, [points.take(slice(0, 0))], notes.copy()
     for line in range(len(question)):
-        own = by_row([points.take(points.row == line), others.points.take(others.points.row == line)])
+        own = by_row([one.take(one.row == line) for one in (points, others.points, on_the_way)])
         changed = differs(question.rows[own.row], own.values)
         kept = unlike(changed, n_wanted)
         chosen.append(own.take(kept))
