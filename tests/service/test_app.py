@@ -226,7 +226,7 @@ REPORT = "/v1/models/credit:report"
 
 
 class TestReports:
-    @pytest.mark.parametrize(("language", "text"), [("en", "would say"), ("de", "würde das Modell")])
+    @pytest.mark.parametrize(("language", "text"), [("en", "would say"), ("de", "entscheiden")])
     def test_it_is_a_page_about_all_rows(self, nice, language, text):
         X = table(12, seed=20)
         service = served(nice)

@@ -3,6 +3,7 @@
 import jsonschema
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from nicecf import NICE
 from service.conftest import EXPLAIN, explained, fitted, get, post, served, table
@@ -17,6 +18,11 @@ def of_an_array():
     return nice.fit(X, (X[:, 0] >= 0).astype(int))
 
 
+def of_a_regressor():
+    X = np.random.default_rng(0).normal(size=(60, 2)).round(2)
+    return NICE(LinearRegression().fit(X, X[:, 0] * 10)).fit(X, X[:, 0] * 10)
+
+
 def checker(document, schema):
     return jsonschema.Draft202012Validator({**schema, "components": document["components"]})
 
@@ -26,7 +32,9 @@ def answer_schema(document, path, kind="application/json"):
     return method["responses"]["200"]["content"][kind]["schema"]
 
 
-@pytest.mark.parametrize("made", [fitted, of_three, of_scores, of_debts, of_an_array], ids=lambda made: made.__name__)
+@pytest.mark.parametrize(
+    "made", [fitted, of_three, of_scores, of_debts, of_an_array, of_a_regressor], ids=lambda made: made.__name__
+)
 def test_the_examples_run_and_are_answered_as_it_says(made):
     service = served(made())
     document = get(service, "/openapi.json").json()

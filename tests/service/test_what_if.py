@@ -70,9 +70,8 @@ class TestAnswers:
         assert {c["after"] for c in other["display"]["changes"]} == {"60,0 EUR", "Pflege"}
         same = one_asked(service, DENIED, {"income": 41}, language="de")[1]
         assert "weiterhin auf abgelehnt entscheiden (73 %, jetzt 77 %)" in same["text"]
-        assert (
-            one_asked(service, DENIED, {}, language="de")[1]["text"] == "Das Modell entscheidet auf abgelehnt (77 %)."
-        )
+        nothing = one_asked(service, DENIED, {}, language="de")[1]
+        assert nothing["text"].endswith(" entscheidet auf abgelehnt (77 %).")
 
     def test_a_number_is_said_as_it_was_chosen(self, nice):
         _, then = one_asked(served(nice), DENIED, {"income": 60.123456})
@@ -88,7 +87,7 @@ class TestAnswers:
         assert "'age' is 200, outside the 18 to 79" in answer["notes"][0]
         answer, then = one_asked(service, DENIED, {"job": "pilot"}, language="de")
         assert then["values"]["job"] == "pilot"
-        assert "'job' ist pilot" in answer["notes"][0]
+        assert "pilot, was keine Trainingszeile" in answer["notes"][0]
 
     def test_notes_are_about_the_values_that_were_chosen(self, nice):
         answer, _ = one_asked(served(nice), {**DENIED, "age": 200}, {"age": 30})
@@ -108,7 +107,7 @@ class TestAnswers:
         assert "income: 60.0 instead of 40.0" in one_asked(service, DENIED, {"income": 60}, letter=True)[1]["letter"]
         assert one_asked(service, DENIED, {"income": 41}, letter=True)[1]["letter"] is None
         german = one_asked(service, DENIED, {"income": 60}, letter=True, language="de")[1]["letter"]
-        assert german.startswith("Ein Weg zu einer anderen Entscheidung")
+        assert "Weg zu einer anderen Entscheidung" in german
 
     def test_an_array_is_asked_by_the_names_of_the_schema(self):
         X = np.random.default_rng(0).normal(size=(60, 3)).round(2)
@@ -173,19 +172,19 @@ class TestDecisions:
     @pytest.mark.parametrize(
         ("language", "texts"),
         [
-            ("en", ["If income were 50.0 instead of 40.0, the score would be 4,400 (at least 4,000), and is 3,400 now.", "If income were 41.0 instead of 40.0, the score would be 3,500 (below 4,000), and is 3,400 now.", "The score is 3,400 (below 4,000)."]),
-            ("de", ["Wenn income 50,0 statt 40,0 wäre, läge der Wert bei 4.400 (mindestens 4.000); jetzt liegt er bei 3.400.", "Wenn income 41,0 statt 40,0 wäre, läge der Wert bei 3.500 (unter 4.000); jetzt liegt er bei 3.400.", "Der Wert liegt bei 3.400 (unter 4.000)."]),
+            ("en", ["If income were 50.0 instead of 40.0, the score would be 4,400 (4,000 to 5,000), and is 3,400 now.", "If income were 41.0 instead of 40.0, the score would be 3,500 (outside 4,000 to 5,000), and is 3,400 now.", "The score is 3,400 (outside 4,000 to 5,000)."]),
+            ("de", ["Wenn income 50,0 statt 40,0 wäre, läge der Wert bei 4.400 (4.000 bis 5.000); jetzt liegt er bei 3.400.", "Wenn income 41,0 statt 40,0 wäre, läge der Wert bei 3.500 (außerhalb von 4.000 bis 5.000); jetzt liegt er bei 3.400.", "Der Wert liegt bei 3.400 (außerhalb von 4.000 bis 5.000)."]),
         ],
     )  # fmt: skip
     def test_of_scores(self, language, texts):
         rows = [DENIED] * 3
         changes = [{"income": 50}, {"income": 41}, {}]
-        answers = asked(served(of_scores()), rows, changes, target_score=[4000, None], language=language, display=True)
+        answers = asked(served(of_scores()), rows, changes, target_score=[4000, 5000], language=language, display=True)
         then = [one["counterfactuals"][0] for one in answers]
         assert [one["text"] for one in then] == texts
         assert [one["score"] for one in then] == [4400, 3500, 3400]
         assert [one["reached"] for one in then] == [True, False, False]
-        assert then[0]["display"]["quantity"]["limits"] == [4000]
+        assert then[0]["display"]["quantity"]["limits"] == [4000, 5000]
 
     def test_scores_need_a_target(self):
         answer = post(served(of_scores()), {"instances": [DENIED], "changes": [{}]}, path=WHAT_IF)
