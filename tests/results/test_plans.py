@@ -1,6 +1,7 @@
 """Plans: a menu of few counterfactuals, each the best in some way or unlike the others."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
@@ -31,9 +32,12 @@ def of_row(table, row):
 def test_the_menu_has_the_best_by_each_measure_of_all_that_the_search_found(cfs):
     plans, front, own = (one.metrics() for one in (cfs.plans(), cfs.pareto(), cfs))
     for row in SOME.index:
+        known = pd.concat([of_row(front, row), of_row(own, row)])
+        known = known[known["sparsity"] <= known["sparsity"].min() + 3]  # what changes nearly everything is no plan
         for measure in ("sparsity", "proximity", "plausibility"):
-            best = min(of_row(front, row)[measure].min(), of_row(own, row)[measure].min())
-            assert of_row(plans, row)[measure].min() == pytest.approx(best, rel=1e-12)
+            menu = of_row(plans, row)[:3]
+            assert menu[measure].min() == pytest.approx(known[measure].min(), rel=1e-12)
+            assert menu["sparsity"].max() <= known["sparsity"].min() + 3
 
 
 def test_one_search_finds_what_the_search_for_each_objective_finds_or_hardly_more(cfs):

@@ -349,8 +349,9 @@ class Counterfactuals:
         """A menu for each row: fewest changes, nearest, most plausible, and the others that it was asked for.
 
         The first three are the best that the search came across, by each measure (plausibility if there is a measure
-        of it, as for :meth:`pareto`); the others are those of ``explain(..., n_counterfactuals=)``, which change
-        different features. Each is there once, so that there may be fewer. :attr:`strengths` says what each is best at.
+        of it, as for :meth:`pareto`), with at most three changes more than the fewest; the others are those of
+        ``explain(..., n_counterfactuals=)``, which change different features. Each is there once, so that there may
+        be fewer. :attr:`strengths` says what each is best at.
         """
         if "pareto" in self.batch.provenance.call:
             raise OptionError("plans() chooses from what explain found, not from a Pareto set: call it before pareto()")

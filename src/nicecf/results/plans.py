@@ -10,6 +10,9 @@ import numpy as np
 from nicecf.results.batch import Batch
 from nicecf.support.types import Floats, Ints
 
+# A plan that is best by another measure has at most so many changes more than the one with the fewest.
+_MORE_CHANGES = 3
+
 Strength: TypeAlias = Literal["fewest", "nearest", "most_plausible"]
 
 
@@ -58,8 +61,10 @@ def _menu(batch: Batch, entries: Ints, n_own: int) -> Ints:
     if not batch.found[entries].all():
         return entries[:1]
     measured = [values for _, values in _measures(batch, entries)]
+    # What is most plausible may change nearly everything: that is nobody's plan.
+    is_plan = measured[0] <= measured[0].min() + _MORE_CHANGES
     # Of those that are equal by one measure, the best by the others, in their order.
-    best = [np.lexsort((*measured[::-1], by))[0] for by in measured]
+    best = [np.lexsort((*measured[::-1], by, ~is_plan))[0] for by in measured]
     order = np.concatenate([entries[best], entries[entries < n_own]])
     values = batch.after.values[order] + 0.0
     _, first = np.unique(np.where(np.isnan(values), np.inf, values), axis=0, return_index=True)

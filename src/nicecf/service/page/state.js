@@ -56,9 +56,11 @@ export function targetOf(state, about) {
   return { target_score: state.score.some((end) => end !== null) ? state.score : about.parameters.target_score };
 }
 
-// A menu for the row: one search finds all of it.
+// A menu for the row: one search finds all of it, that of the explainer if it is one that looks for few or small changes.
 export function menuOf(state, about) {
-  return { ...parametersOf(state, about), plans: true, n: 4, optimize: "sparsity", search: "thorough" };
+  const isFit = about.search === "thorough" && ["sparsity", "proximity"].includes(about.optimize);
+  const search = isFit ? {} : { optimize: "sparsity", search: "thorough" };
+  return { ...parametersOf(state, about), plans: true, n: 4, ...search };
 }
 
 // The state as text for the fragment of a link: browsers do not send that to anybody.
