@@ -35,8 +35,6 @@ _FEATURES_PUT_BACK = 4096
 # Rows that are searched side by side: the candidates of a step fit into memory.
 _CANDIDATES_PER_ROW = 1024
 _MOST_ROWS = 256
-# Donors whose values alternatives are made of.
-_FOR_ALTERNATIVES = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +70,7 @@ class Mixed:
         is_twofold = self.has_errors or question.n_wanted > 1
         if is_twofold:  # the first half of the work, for all rows
             half = replace(question, report=lambda n_done: question.report(n_done // 2))
-            others = self._allowed(self._alternatives(half)(half, donors))
+            others = self._allowed(self.one_donor(half, donors))
         chosen = _Chosen(question)
         n_cells = _CANDIDATES_PER_ROW * question.rows.shape[1]
         block = int(np.clip(CELLS_PER_CALL // n_cells, 1, _MOST_ROWS))
@@ -103,11 +101,6 @@ class Mixed:
     def _has_choice(self, question: Question) -> bool:
         """Whether plausible ones are kept on the way, though the search does not look for them."""
         return question.n_wanted > 1 and question.error is not None
-
-    def _alternatives(self, question: Question) -> Thorough:
-        """The search for those that follow the first one: among the nearest donors, unless their number is given."""
-        is_ours = question.n_wanted > 1 and self.neighbors is None and not self.has_errors
-        return replace(self.one_donor, neighbors=_FOR_ALTERNATIVES) if is_ours else self.one_donor
 
     def _points(self, found: Candidates, question: Question, lines: Ints, places: Ints) -> Points:
         donor = self._donor(question, found.line, found.values, places)
