@@ -11,7 +11,7 @@ STATE ?=
 # One worker for each core: threads of the libraries would only be in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-geco bench-neighbors bench-optimum bench-service bench-suggestions test-oldest clean help
+.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-geco bench-neighbors bench-optimum bench-page bench-service bench-suggestions test-oldest clean help
 
 help:            ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
@@ -20,6 +20,7 @@ demo: .venv/demo.done            ## one person's counterfactuals side by side, t
 	$(BIN)/python -m nicecf.cli.showcase
 
 test: .venv/test.done            ## everything that can fail (five minutes on two cores)
+	@command -v chromium >/dev/null || echo 'No browser: the tests of the page are skipped. To have them: apt-get install chromium'
 	$(PYTEST)
 
 test-deep: .venv/test.done       ## the same with many examples, every kill, memory, and on the oldest versions
@@ -72,6 +73,10 @@ bench-geco: .venv/paper.done       ## the thorough search beside GeCo, on the pa
 bench-optimum: .venv/demo.done .venv-treecf/bench.done ## beside the proven optimum on boosted trees, and treecf (ten minutes)
 	$(BIN)/pip install --quiet xgboost-cpu lightgbm
 	$(BIN)/python benchmarks/optimum.py --treecf .venv-treecf/bin/python
+
+bench-page: .venv/demo.done        ## the page in a browser: from a touch to its answer (two minutes; needs chromium)
+	$(BIN)/pip install --quiet --editable '.[serve]' playwright
+	$(BIN)/python -W ignore benchmarks/page.py
 
 bench-service: .venv/demo.done     ## the service under load: clients on this machine, merged and not (ten minutes)
 	$(BIN)/pip install --quiet --editable '.[serve]'

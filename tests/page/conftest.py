@@ -113,7 +113,7 @@ class Visit:
 
     def opened(self):
         """Wait until the page is there and has its first answer."""
-        self.page.wait_for_selector(".ncf-plan, .ncf-none")
+        self.page.wait_for_selector(".ncf-menu > *")
         return self.answered()
 
     def answered(self):

@@ -141,6 +141,10 @@ class TestShaping:
     def test_where_nothing_is_possible_it_says_which_lock_to_open_and_opens_it(self, visit, service):
         one = visit(service.url).opened()
         page = one.page
+        examples = iter(range(36))
+        while len(one.features_of_plans()[0]) > 1:  # a case for which one change is enough
+            page.get_by_label("Case", exact=True).select_option(str(next(examples)))
+            one.answered()
         for lock in page.locator("button.ncf-lock").all():
             lock.click()
         one.answered()
@@ -154,6 +158,23 @@ class TestShaping:
         page.get_by_role("button", name="Undo all my limits").click()
         one.answered()
         assert page.locator("button.ncf-lock[aria-pressed=true]").count() == 0
+
+    def test_where_one_lock_is_not_enough_it_says_so_and_opens_all(self, visit):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(rng.integers(0, 10, (300, 2)), columns=["a", "b"])
+        y = np.where((X > 4).all(axis=1), "yes", "no")
+        model = lambda X: np.column_stack([1 - (ok := (X > 4).all(axis=1).to_numpy(float)), ok])
+        with served(NICE(model, classes=["no", "yes"]).fit(X, y)) as service:
+            one = visit(service.url).opened()
+            for value in "ab":
+                one.page.get_by_label(value, exact=True).fill("1")
+                one.page.keyboard.press("Tab")
+                one.answered()
+                one.page.click(LOCK.format(value))
+                one.answered()
+            assert "To undo one of these limits alone is not enough." in one.page.locator(".ncf-none").inner_text()
+            one.page.locator(".ncf-none").get_by_role("button", name="Undo all my limits").click()
+            one.page.wait_for_selector("article")
 
     def test_limits_on_how_many_change_can_be_raised(self, visit):
         rng = np.random.default_rng(0)
@@ -373,6 +394,7 @@ class TestEveryModel:
         with served(NICE(LinearRegression().fit(X, y)).fit(X, y)) as service:
             one = visit(service.url).opened()
             page = one.page
+            assert page.locator("article").count() > 0  # it begins with one that is not there yet
             page.get_by_label("Wanted: at least").fill("650")
             page.keyboard.press("Tab")
             one.answered()

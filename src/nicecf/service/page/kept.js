@@ -24,10 +24,10 @@ export class Kept {
     );
     const lines = changed.map((feature) =>
       h(
-        "tr", {}, h("th", { scope: "row" }, feature.title), h("td", {}, words.value(feature, state.row[feature.name])),
+        "tr", {}, h("th", { scope: "row" }, feature.title), h("td", {}, textOf(plans, feature, "before") ?? words.value(feature, state.row[feature.name])),
         plans.map((plan) => {
           const change = plan.changes.find((one) => one.feature === feature.name);
-          return change ? h("td", { class: "ncf-new" }, words.value(feature, change.after)) : h("td", {}, h("span", { "aria-label": words.say("unchanged") }, "–"));
+          return change ? h("td", { class: "ncf-new" }, textOf([plan], feature, "after") ?? words.value(feature, change.after)) : h("td", {}, h("span", { "aria-label": words.say("unchanged") }, "–"));
         }),
       ),
     );
@@ -45,4 +45,9 @@ export class Kept {
       onclick: () => { state.kept.splice(at, 1); this.update(); this.page.heading.focus(); },
     }, icon("close"));
   }
+}
+
+// How the first of some plans words a value, if one does.
+function textOf(plans, feature, when) {
+  return plans.map((plan) => plan.shown?.texts[feature.name]?.[when]).find((text) => text !== undefined);
 }

@@ -82,14 +82,15 @@ export class Page {
     const parameters = { language: state.language, display: true, ...targetOf(state, about) };
     const body = { instances: examples.map((one) => one.row), changes: examples.map(() => ({})), parameters };
     const said = await this.client.ask(state.model, "what-if", body).catch(() => null);
-    said?.explanations.forEach((one, at) => Object.assign(examples[at], { decision: one.display.decision, decided: one.decision }));
+    said?.explanations.forEach((one, at) => Object.assign(examples[at], { decision: one.display.decision, decided: one.decision, isReached: one.counterfactuals[0]?.reached }));
   }
 
   // Begins with an example that has not got the decision that people want, if it is known which one that is.
   begin(names) {
     const { examples, state, about } = this;
     if (about.wanted !== undefined) state.target = about.wanted;
-    const at = Math.max(0, examples.findIndex((one) => state.target !== null && one.decided !== state.target));
+    const isOpen = (one) => (about.classes.length ? state.target !== null && one.decided !== state.target : one.isReached === false);
+    const at = Math.max(0, examples.findIndex(isOpen));
     state.example = examples.length ? at : null;
     state.row = { ...(examples[at]?.row ?? Object.fromEntries(names.map((name) => [name, null]))) };
   }
@@ -488,6 +489,8 @@ export class Page {
   }
 }
 
-function keptOf(plan) {
-  return { decision: plan.display.decision, chance: plan.display.quantity.after_text };
+// What is shown of a plan that is kept: the decision, and the values as they were worded.
+function keptOf({ display }) {
+  const texts = Object.fromEntries(display.changes.map(({ feature, before, after }) => [feature, { before, after }]));
+  return { decision: display.decision, chance: display.quantity.after_text, texts };
 }

@@ -44,7 +44,7 @@ export class Results {
     return h(
       "div", { class: "ncf-none" },
       h("h3", {}, words.say("no_plan")),
-      h("p", {}, relaxation ? words.say("blocked", { rule: relaxation.blocks }) : obstacle || answer.reason),
+      h("p", {}, relaxation ? words.say("blocked", { rule: relaxation.blocks }) : page.isShaped ? words.say("blocked_by_several") : obstacle || answer.reason),
       relaxation ? h("p", {}, words.say("relaxation", { relaxation: relaxation.text, count: relaxation.n_changes })) : null,
       h(
         "p", { class: "ncf-row" },
