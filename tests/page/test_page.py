@@ -172,7 +172,10 @@ class TestShaping:
                 one.answered()
                 one.page.click(LOCK.format(value))
                 one.answered()
-            assert "To undo one of these limits alone is not enough." in one.page.locator(".ncf-none").inner_text()
+            assert (
+                "Undoing one of these limits alone does not seem to be enough."
+                in one.page.locator(".ncf-none").inner_text()
+            )
             one.page.locator(".ncf-none").get_by_role("button", name="Undo all my limits").click()
             one.page.wait_for_selector("article")
 

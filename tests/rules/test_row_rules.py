@@ -1,5 +1,7 @@
 """Rules are kept by every search, and whatever training row helps under them is found."""
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ import best
 import by_rules
 import paper
 from markers import deep
-from nicecf import Constraints, testing
+from nicecf import NICE, Constraints, testing
 from strategies import HashError, HashModel, Problem, as_lists, constraints_of, fewer, problems, rules_for
 
 # Each example is many searches.
@@ -225,3 +227,17 @@ def test_a_rule_that_is_kept_anyway_is_not_what_is_to_be_relaxed():
     cfs = explained(p, {"immutable": [2, 5], "max_changes": 1}, "proximity")
     assert "'f2'" not in cfs.reasons[0]
     assert cfs.relaxations[0].constraints.max_changes == 2
+
+
+def test_a_lock_that_would_be_enough_to_open_is_offered_though_the_nearest_rows_do_not_show_it():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 1000, 900), "b": rng.integers(0, 10, 900)})
+    model = lambda X: np.column_stack([1 - (ok := (X["a"].to_numpy(float) > 900).astype(float)), ok])
+    nice = NICE(model, classes=["no", "yes"]).fit(X, np.where(X["a"] > 900, "yes", "no"))
+    row = pd.DataFrame({"a": [3], "b": [4]})
+    cfs = nice.explain(row, constraints=Constraints(immutable=["a", "b"]))
+    relaxation = cfs.relaxations[0]
+    assert relaxation.action == "allow 'a' to increase"
+    again = nice.explain(row, constraints=relaxation.constraints)
+    assert again.found[0]
+    assert again.metrics()["proximity"][0] == relaxation.distance

@@ -22,10 +22,12 @@ from nicecf.rules.moving import contradictions
 from nicecf.rules.parameters import Feature
 from nicecf.rules.parts import Part, kept_text
 from nicecf.rules.reading import rules_of
-from nicecf.rules.relaxations import Relaxation, relaxables, statements_of
+from nicecf.rules.relaxations import Relaxable, Relaxation, relaxables, statements_of
 from nicecf.rules.row_rules import Rules
 from nicecf.rules.whole_rows import holds
 from nicecf.search.answers import Answers, Points, nothing_said
+from nicecf.search.block import RowMoves
+from nicecf.search.first_candidates import single_changes
 from nicecf.search.question import Question
 from nicecf.support.phrases import Features, Statement, Value, plain_classes
 from nicecf.support.types import Bools, Floats, Ints, Objects
@@ -36,6 +38,8 @@ _MOST_TRIED = 256
 # The same for all rules together: where there are hundreds of them, fewer are tried for each.
 _MOST_TRIED_IN_ALL = 4096
 _MOST_RULES_SHOWN = 8
+# Of what single changes would do, so many are tried by the search itself.
+_MOST_APPLIED = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,16 +124,21 @@ class _WhyNot:
             yield line, self._reason(line, rules, [one.blocks for one in offers], relaxation), relaxation
 
     def _as_applied(self, line: int, relaxation: Relaxation) -> Relaxation:
+        points = self._applied(line, relaxation)
+        if points is None:  # for want of time
+            return relaxation
+        n_changes, distances = self._measured(self.question.rows[[line]], points.values)
+        return replace(relaxation, n_changes=int(n_changes[0]), distance=float(distances[0]))
+
+    def _applied(self, line: int, relaxation: Relaxation) -> Points | None:
+        """What the search finds for a row under relaxed rules; None if that is nothing, or there is no time."""
         search, constraints = self.neighborhood.relaxed, relaxation.constraints
         if search is None or constraints is None or self.question.score.is_out_of_time():
-            return relaxation
+            return None
         row = self.question.take(np.array([line]))
         rules = rules_of(constraints, row.schema, row.rows, trained=row.trained, is_checked=True, given=row.given)
         points = search(replace(row, rules=rules, n_wanted=1, likely=None)).points
-        if not len(points.row):  # for want of time
-            return relaxation
-        n_changes, distances = self._measured(row.rows, points.values)
-        return replace(relaxation, n_changes=int(n_changes[0]), distance=float(distances[0]))
+        return points if len(points.row) else None
 
     def _offers(self, part: Part, left: Ints, beyond: Points | None) -> list[list[Relaxation]]:
         """For each row that is left, what would help if it were relaxed."""
@@ -140,29 +149,93 @@ class _WhyNot:
         for rule in relaxables(part.constraints, question.panel):
             if question.score.is_out_of_time():
                 break
-            rows = question.rows[part.lines]
-            given = None if question.given is None else question.given[part.lines]
-            rules = rules_of(
-                rule.constraints, question.schema, rows, trained=question.trained, is_checked=True, given=given
-            )
-            relaxed = replace(question.take(lines), rules=rules.take(left), panel=rule.panel)
+            relaxed, own = self._relaxed(part, left, rule)
             # Without the limit on changes, the donors are those of the search itself, whichever had to be tried.
             most = None if rule.name == "max_changes" else _tried_for_each(part.constraints, question.panel)
             candidates = {}
             with suppress(ModelError):  # a model may refuse rows that break a rule: then there is nothing to offer
                 # What keeps this rule anyway is no reason to relax it.
-                own = part.rules.take(left) if rule.panel is question.panel and part.rules is not None else None
                 candidates = dict(self._by_walks(relaxed, most, own))
             if rule.name == "max_changes" and beyond is not None:
                 for at, candidate in self._by_points(lines, beyond):
                     if at not in candidates or candidate.n_changes < candidates[at].n_changes:
                         candidates[at] = candidate
-            for at, candidate in candidates.items():
-                offer = rule.relaxation(part.constraints.for_row(int(left[at])), candidate)
-                offers[at].append(
-                    replace(offer, blocks=self._of_dates(offer.blocks), instead=self._of_dates(offer.instead))
-                )
+            self._offer(offers, rule, part, left, candidates)
+        self._offer_single_changes(offers, part, left)
         return offers
+
+    def _offer_single_changes(self, offers: list[list[Relaxation]], part: Part, left: Ints) -> None:
+        """For rows that no walk helped, what one change would do that a rule forbids.
+
+        Where nearly all features are locked, the nearest donors hold hardly any other values of the one that is not.
+        What is offered was found by the search itself under the relaxed rules: it looks for single changes, too.
+        """
+        still = np.flatnonzero([not of_row for of_row in offers])
+        if not len(still) or self.neighborhood.relaxed is None:
+            return
+        found: list[list[Relaxation]] = [[] for _ in offers]
+        for rule in relaxables(part.constraints, self.question.panel):
+            if self.question.score.is_out_of_time():
+                return
+            if rule.panel is not self.question.panel:
+                continue
+            relaxed, own = self._relaxed(part, left[still], rule)
+            candidates: dict[int, Candidate] = {}
+            with suppress(ModelError):
+                candidates = {int(still[at]): one for at, one in self._by_single_changes(relaxed, own)}
+            self._offer(found, rule, part, left, candidates)
+        for at in still.tolist():
+            line = int(part.lines[left[at]])
+            nearest = sorted(found[at], key=lambda one: one.distance)[:_MOST_APPLIED]
+            offers[at] += [one for one in nearest if self._applied(line, one) is not None]
+
+    def _relaxed(self, part: Part, left: Ints, rule: Relaxable) -> tuple[Question, Rules | None]:
+        """The question of some rows without a rule; and the rules that they have, if these say what would be new."""
+        question = self.question
+        rows = question.rows[part.lines]
+        given = None if question.given is None else question.given[part.lines]
+        rules = rules_of(
+            rule.constraints, question.schema, rows, trained=question.trained, is_checked=True, given=given
+        )
+        relaxed = replace(question.take(part.lines[left]), rules=rules.take(left), panel=rule.panel)
+        own = part.rules.take(left) if rule.panel is question.panel and part.rules is not None else None
+        return relaxed, own
+
+    def _offer(
+        self,
+        offers: list[list[Relaxation]],
+        rule: Relaxable,
+        part: Part,
+        left: Ints,
+        candidates: dict[int, Candidate],
+    ) -> None:
+        for at, candidate in candidates.items():
+            offer = rule.relaxation(part.constraints.for_row(int(left[at])), candidate)
+            offers[at].append(
+                replace(offer, blocks=self._of_dates(offer.blocks), instead=self._of_dates(offer.instead))
+            )
+
+    def _by_single_changes(self, question: Question, own: Rules | None) -> Iterator[tuple[int, Candidate]]:
+        """What rows would get by one change, by their positions in a question with relaxed rules: the nearest."""
+        row_moves = RowMoves(question.rows, self.neighborhood.donors.values, question.rules)
+        proposals = row_moves.from_rows(single_changes(row_moves))
+        outputs = question.score(proposals.values)
+        helps = question.accepts(proposals.line, proposals.values, outputs) & ~self.fitted.is_refused(proposals.values)
+        line, values, outputs = proposals.line[helps], proposals.values[helps], outputs[helps]
+        if own is not None:
+            is_new = ~own.are_kept(line, values, values)
+            line, values, outputs = line[is_new], values[is_new], outputs[is_new]
+        points = Points(line, np.full(len(line), -1), values, outputs)
+        _, distances = self._measured(question.rows[line], values)
+        order = np.lexsort((distances, line))
+        nearest = points.take(order[np.unique(line[order], return_index=True)[1]])
+        n_changes, distances = self._measured(question.rows[nearest.row], nearest.values)
+        confidence = question.panel.confidence(nearest.outputs)
+        for at, row in enumerate(nearest.row.tolist()):
+            ends = question.schema.expand(np.stack([question.rows[row], nearest.values[at]]))
+            change = _Change(question.schema.full, *ends)
+            measured = float(confidence[at]), int(n_changes[at]), float(distances[at])
+            yield row, Candidate(change.of, change.is_meant, *measured)
 
     def _by_walks(self, question: Question, most: int | None, own: Rules | None) -> Iterator[tuple[int, Candidate]]:
         """What rows would get by a walk, by their positions in a question with relaxed rules.
