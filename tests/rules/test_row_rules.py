@@ -231,11 +231,15 @@ def test_a_rule_that_is_kept_anyway_is_not_what_is_to_be_relaxed():
 
 def test_a_lock_that_would_be_enough_to_open_is_offered_though_the_nearest_rows_do_not_show_it():
     rng = np.random.default_rng(0)
-    X = pd.DataFrame({"a": rng.integers(0, 1000, 900), "b": rng.integers(0, 10, 900)})
-    model = lambda X: np.column_stack([1 - (ok := (X["a"].to_numpy(float) > 900).astype(float)), ok])
-    nice = NICE(model, classes=["no", "yes"]).fit(X, np.where(X["a"] > 900, "yes", "no"))
-    row = pd.DataFrame({"a": [3], "b": [4]})
-    cfs = nice.explain(row, constraints=Constraints(immutable=["a", "b"]))
+    X = pd.DataFrame(rng.integers(0, 1000, (2_000, 3)), columns=["a", "b", "c"])
+
+    def is_good(X):
+        return (X["a"].to_numpy() > 900) | ((X["b"].to_numpy() > 300) & (X["c"].to_numpy() > 300))
+
+    model = lambda X: np.column_stack([~is_good(X), is_good(X)]).astype(float)
+    nice = NICE(model, classes=["no", "yes"]).fit(X, np.where(is_good(X), "yes", "no"))
+    row = pd.DataFrame({"a": [3], "b": [4], "c": [5]})  # the rows of "yes" with an "a" near 3 are so by "b" and "c"
+    cfs = nice.explain(row, constraints=Constraints(immutable=["a", "b", "c"]))
     relaxation = cfs.relaxations[0]
     assert relaxation.action == "allow 'a' to increase"
     again = nice.explain(row, constraints=relaxation.constraints)
