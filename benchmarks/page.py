@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from service import Server
 
 FLAGS = "--no-sandbox --disable-gpu --disable-background-networking --no-first-run --disable-component-update --disable-sync"

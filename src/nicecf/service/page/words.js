@@ -16,10 +16,10 @@ export class Words {
     );
   }
 
-  number(value, decimals = null) {
-    const digits = decimals === null ? { maximumFractionDigits: 6 } : { minimumFractionDigits: 0, maximumFractionDigits: Math.min(decimals, 15) };
-    const grouped = Math.abs(value) >= 10_000; // years have no thousands
-    return new Intl.NumberFormat(this.language, { ...digits, useGrouping: grouped }).format(value).replace("-", "−");
+  // A number; its thousands are apart from `grouped` on: years have none.
+  number(value, grouped = 10_000) {
+    const options = { maximumFractionDigits: 6, useGrouping: Math.abs(value) >= grouped };
+    return new Intl.NumberFormat(this.language, options).format(value).replace("-", "−");
   }
 
   // A value of a feature as people read it.
@@ -30,7 +30,7 @@ export class Words {
       if (at >= 0) return feature.titles[at];
     }
     if (typeof value === "boolean") return this.phrases[value ? "value.true" : "value.false"];
-    const text = typeof value === "number" ? this.number(value) : String(value);
+    const text = typeof value === "number" ? this.number(value, feature.unit ? 1_000 : 10_000) : String(value);
     return feature.unit ? feature.unit.replace("{}", text) : text;
   }
 }
