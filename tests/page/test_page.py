@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import nicecf
+from markers import deep
 from nicecf import NICE, Constraints
 from nicecf.benchmark.datasets import loan_book
 from nicecf.service.keys import Keys, new_key
@@ -324,7 +325,6 @@ class TestTrouble:
     def test_a_link_of_something_else_is_said_to_be_so(self, visit, service):
         one = visit(f"{service.url}#eyJ2ZXJzaW9uIjoxLCJtb2RlbCI6ImxvYW5zIiwicm93Ijp7ImEiOjF9LCJrZXB0IjpbXX0").opened()
         assert one.page.locator("text=The link does not fit this model").count() == 1
-        assert visit(f"{service.url}#nonsense").opened().page.locator("article").count() > 0
 
     def test_a_model_that_fails_is_told_and_nothing_is_lost(self, visit, loans):
         class Fragile:
@@ -417,8 +417,17 @@ class TestEveryModel:
 
 
 class TestForEverybody:
-    @pytest.mark.parametrize("scheme", ["light", "dark"])
-    @pytest.mark.parametrize("width", [360, 800, 1600])
+    @pytest.mark.parametrize(
+        ("width", "scheme"),
+        [
+            (360, "dark"),
+            (800, "light"),
+            pytest.param(1600, "dark", marks=deep),
+            pytest.param(360, "light", marks=deep),
+            pytest.param(800, "dark", marks=deep),
+            (1600, "light"),
+        ],
+    )
     def test_nothing_is_in_the_way_of_a_screen_reader_and_nothing_is_cut_off(self, visit, service, width, scheme):
         one = visit(service.url, viewport={"width": width, "height": 900}, color_scheme=scheme).opened()
         page = one.page
@@ -499,3 +508,174 @@ class TestForEverybody:
         page.get_by_label("Sprache").select_option("en")
         page.wait_for_selector("text=The model says:")
         assert page.evaluate("document.documentElement.lang") == "en"
+
+
+class TestWhatBelongsTogether:
+    """What is shown is of the row, the model and the values that are there now, in whatever order answers come."""
+
+    def delayed(self, visit, service, verb):
+        """A visit in which the next request of a kind waits until it is let go."""
+        one = visit(service.url).opened()
+        held = []
+        one.page.route(f"**/*:{verb}", lambda route: held.append(route), times=1)
+        return one, held
+
+    def until(self, one, is_so):
+        for _ in range(200):
+            if is_so():
+                return
+            one.page.wait_for_timeout(25)
+        pytest.fail("it did not happen")
+
+    def test_a_late_answer_about_another_row_is_not_shown(self, visit, service):
+        one, held = self.delayed(visit, service, "explain")
+        case = one.page.get_by_label("Case", exact=True)
+        case.select_option("5")
+        self.until(one, lambda: held)
+        assert one.page.locator("article").count() == 0  # nothing of the row before can be kept or tried
+        case.select_option("9")
+        held.pop().continue_()
+        one.answered()
+        shown = one.features_of_plans()
+        again = visit(service.url).opened()
+        again.page.get_by_label("Case", exact=True).select_option("9")
+        again.answered()
+        assert shown == again.features_of_plans()
+
+    def test_an_edit_that_is_answered_late_does_not_undo_what_was_chosen_since(self, visit, service):
+        one, held = self.delayed(visit, service, "what-if")
+        one.page.get_by_label("savings", exact=True).fill("77777")
+        one.page.keyboard.press("Tab")
+        self.until(one, lambda: held)
+        one.page.get_by_label("Case", exact=True).select_option("7")
+        held.pop().continue_()
+        one.page.wait_for_timeout(300)
+        one.answered()
+        assert one.page.get_by_label("savings", exact=True).input_value() != "77777"
+        assert one.page.get_by_label("Case", exact=True).input_value() == "7"
+
+    def test_a_letter_is_of_the_plan_that_was_clicked_or_of_none(self, visit, service):
+        one = visit(service.url).opened()
+        page = one.page
+        other = json.dumps({"explanations": [{"counterfactuals": []}]})
+        page.route("**/*:explain", lambda route: route.fulfill(body=other, content_type="application/json"), times=1)
+        page.locator("article").nth(1).get_by_role("button", name="Letter").click()
+        page.wait_for_selector("text=The plans have changed; look again.")
+        one.answered()
+        assert page.locator("dialog").count() == 0
+        changed = page.locator("article").nth(1).locator("ul.ncf-changes:not(.ncf-follows) strong").all_inner_texts()
+        page.locator("article").nth(1).get_by_role("button", name="Letter").click()
+        letter = page.locator("dialog pre").inner_text()
+        assert all(value in letter for value in changed)
+
+    def test_an_answer_that_breaks_off_is_told_and_the_page_goes_on(self, visit, service):
+        one = visit(service.url).opened()
+        one.page.route("**/*:explain", lambda route: route.fulfill(body="<html>", content_type="text/html"), times=1)
+        one.page.click(LOCK.format("age"))
+        one.page.wait_for_selector("text=The service does not answer.")
+        one.page.get_by_role("button", name="Try again").click()
+        one.page.wait_for_selector(".ncf-alert", state="hidden")
+        one.answered()
+        assert one.page.locator("article").count() > 0
+
+    def test_a_kept_what_if_has_the_answer_of_its_own_values(self, visit, service):
+        one = visit(service.url).opened()
+        page = one.page
+        page.get_by_label("Change", exact=True).select_option("credit_score")
+        one.answered()
+        field = page.locator(".ncf-move input[type=number]")
+        field.fill("1e200")
+        page.keyboard.press("Tab")
+        page.wait_for_selector(".ncf-whatif .ncf-refusal:visible")
+        assert page.locator(".ncf-case [aria-invalid]").count() == 0  # the case itself is all right
+        field.fill("800")
+        page.keyboard.press("Tab")
+        one.answered()
+        said = page.locator(".ncf-outcome-box .ncf-decided strong").inner_text()
+        page.locator(".ncf-whatif").get_by_role("button", name="Keep").click()
+        assert said in page.locator(".ncf-total td").nth(1).inner_text()
+        one.forgive("400")
+
+    def test_another_file_is_not_mixed_with_the_one_before(self, visit, service, tmp_path):
+        one = visit(service.url).opened()
+        page = one.page
+        page.get_by_role("tab", name="A table").click()
+        for name, n_rows in (("first", 30), ("second", 4)):
+            csv_of(n_rows).assign(customer=lambda X, name=name: [f"{name}-{at}" for at in range(len(X))]).to_csv(
+                tmp_path / f"{name}.csv", index=False
+            )
+            page.set_input_files("input[type=file]", tmp_path / f"{name}.csv")
+            page.wait_for_selector(f"text={n_rows} rows were read.")
+            page.get_by_role("button", name="Explain all").click()
+            page.wait_for_selector(f"text={n_rows} rows explained")
+        rows = page.locator(".ncf-batch tbody th").all_inner_texts()
+        assert rows == [f"second-{at}" for at in range(4)]
+
+    def test_another_language_keeps_what_was_chosen(self, visit, service):
+        one = visit(service.url).opened()
+        page = one.page
+        page.click(LOCK.format("age"))
+        one.answered()
+        page.locator("article").nth(0).get_by_role("button", name="Keep").click()
+        page.locator("article").nth(0).get_by_role("button", name="Try it").click()
+        one.answered()
+        page.get_by_label("Language").select_option("de")
+        page.wait_for_selector("text=Das Modell sagt:")
+        page.wait_for_selector(".ncf-total >> text=…", state="detached")
+        one.answered()
+        assert page.locator("button.ncf-lock[aria-pressed=true]").count() == 1
+        assert page.locator(".ncf-move").count() >= 1
+        assert page.locator(".ncf-kept thead th").count() == 3
+
+    def test_a_damaged_link_is_said_to_be_one(self, visit, service):
+        for fragment in ("nonsense", "eyJ2ZXJzaW9uIjoxLCJyb3ciOnt9LCJrZXB0IjpbbnVsbF0sInNoYXBlIjpudWxsfQ"):
+            one = visit(f"{service.url}#{fragment}").opened()
+            assert one.page.locator("text=The link does not fit this model").count() == 1
+
+
+class TestSliders:
+    def slider(self, visit, values, label):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({"x": values, "z": rng.normal(size=len(values))})
+        y = np.where(X["z"] > 0, "yes", "no")
+        nice = NICE(lambda X: np.column_stack([1 - (ok := (X["z"] > 0).to_numpy(float)), ok]), classes=["no", "yes"])
+        service = served(nice.fit(X, y))
+        one = visit(service.__enter__().url).opened()
+        one.page.click(SHAPE.format("x"))
+        return one, service, one.page.get_by_label(label)
+
+    def test_measurements_without_decimals_of_their_own_have_open_ends(self, visit):
+        values = np.random.default_rng(1).uniform(20.3, 170.67, 300)
+        one, service, low = self.slider(visit, values, "x: at least")
+        with_chips = one.page.locator(".ncf-chip")
+        low.focus()
+        one.page.keyboard.press("ArrowRight")
+        one.answered()
+        assert with_chips.count() == 1
+        assert with_chips.inner_text().startswith("from ")  # nobody has chosen an upper end
+        service.__exit__(None, None, None)
+
+    def test_whole_numbers_have_a_place_each(self, visit):
+        one, service, high = self.slider(visit, np.arange(300) % 7, "x: at most")
+        high.focus()
+        one.page.keyboard.press("ArrowLeft")
+        one.answered()
+        assert one.page.locator(".ncf-chip").inner_text() == "up to 5"
+        service.__exit__(None, None, None)
+
+    def test_durations_stay_where_they_were_put(self, visit):
+        values = pd.to_timedelta(np.arange(300) % 41, unit="D")
+        one, service, low = self.slider(visit, values, "x: at least")
+        low.focus()
+        for _ in range(12):
+            one.page.keyboard.press("ArrowRight")
+        one.answered()
+        said = low.get_attribute("aria-valuetext")
+        one.page.click(LOCK.format("z"))
+        one.answered()
+        one.page.get_by_role("button", name="Undo all my limits").first.is_visible()
+        one.page.get_by_label("z", exact=True).fill("0.5")
+        one.page.keyboard.press("Tab")
+        one.answered()
+        assert low.get_attribute("aria-valuetext") == said
+        service.__exit__(None, None, None)

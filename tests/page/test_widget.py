@@ -16,6 +16,7 @@ async ([module, css]) => {
   const listeners = [];
   const model = {
     on: (name, listener) => listeners.push(listener),
+    off: () => {},
     send: async (message) => { const answer = await window.kernel(message); listeners.forEach((one) => one(answer)); },
     set: (name, value) => { window.kept = value; },
     save_changes: () => {},
@@ -118,6 +119,12 @@ class TestTheDesk:
     def test_without_rows_there_are_examples(self, loans):
         examples = Desk.of(loans, None, None).answer({"number": 1, "verb": "examples", "body": None})["answer"]
         assert len(examples) > 10
+
+    def test_whatever_goes_wrong_there_is_an_answer(self, loans, monkeypatch):
+        desk = Desk.of(loans, rows(), None)
+        monkeypatch.setattr("nicecf.service.description.about", lambda version: 1 / 0)
+        answer = desk.answer({"number": "a 1", "verb": "about", "body": None})
+        assert (answer["number"], answer["kind"]) == ("a 1", "failed")
 
     def test_a_model_that_fails_is_told_with_its_message(self):
         X, y = loan_book(100)

@@ -119,7 +119,7 @@ class TestRoutes:
             "optimize": "sparsity",
             "search": "thorough",
             "has_plausibility": False,
-            "limits": {"rows": 100, "table_rows": 1000},
+            "limits": {"rows": 100, "table_rows": 1000, "n": 10},
             "parameters": {},
         }
         schema = get(served(nice), "/v1/models/credit/schema").json()

@@ -12,6 +12,7 @@ import numpy as np
 from nicecf.exceptions import ModelError
 from nicecf.explain.fitted import Fitted, Neighborhood
 from nicecf.models.decision import Panel
+from nicecf.models.scorer import OutOfTime
 from nicecf.rules.columns import cell_of, is_date
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.expressions import Relation
@@ -181,7 +182,7 @@ class _WhyNot:
                 continue
             relaxed, own = self._relaxed(part, left[still], rule)
             candidates: dict[int, Candidate] = {}
-            with suppress(ModelError):
+            with suppress(ModelError, OutOfTime):
                 candidates = {int(still[at]): one for at, one in self._by_single_changes(relaxed, own)}
             self._offer(found, rule, part, left, candidates)
         for at in still.tolist():

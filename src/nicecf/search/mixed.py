@@ -287,8 +287,9 @@ def _with_others(
         changed = differs(question.rows[own.row], own.values)
         kept = unlike(changed, n_wanted)
         chosen.append(own.take(kept))
-        said = [] if others.notes[line] is None else [one for one in others.notes[line] if one.phrase != "note.fewer"]
+        said = [one for one in (*(notes[line] or ()), *(others.notes[line] or ())) if one.phrase != "note.fewer"]
+        said = list({one.phrase: one for one in said}.values())
         if 0 < len(kept) < n_wanted:
             said.append(Statement("note.fewer", {"found": len(kept), "asked": n_wanted}))
-        notes[line] = tuple(said) or notes[line]
+        notes[line] = tuple(said) or None
     return by_row(chosen), notes

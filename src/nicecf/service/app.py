@@ -356,7 +356,7 @@ async def _model(service: Service, request: Request) -> Response:
             "name": name,
             "ready": name not in service.not_ready,
             **description.about(version),
-            "limits": {"rows": limits.rows, "table_rows": limits.table_rows},
+            "limits": {"rows": limits.rows, "table_rows": limits.table_rows, "n": limits.n},
         }
     )
 

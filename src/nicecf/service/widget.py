@@ -81,6 +81,9 @@ class Desk:
             return {"number": number, "kind": "failed", "error": str(error)}
         except NicecfError as error:
             return {"number": number, "kind": "refused", "error": str(error)}
+        except Exception as error:  # the page waits for an answer, whatever it is
+            log.exception("a question failed")
+            return {"number": number, "kind": "failed", "error": f"{type(error).__name__}: {error}"}
 
     def _explain(self, body: Any) -> Json:
         asked = messages.read(msgspec.json.encode(body))

@@ -3,7 +3,7 @@
 import { freshId, h, replaceChildren } from "./dom.js";
 import { editor } from "./editor.js";
 import { icon } from "./icons.js";
-import { shapeControls } from "./shape.js";
+import { isMoment, shapeControls } from "./shape.js";
 import { isShaped, setShape, shapeOf } from "./state.js";
 
 // `page` has the state, the schema and the words; `page.rowChanged(name, value)` and `page.shapeChanged()` are told.
@@ -32,7 +32,7 @@ export class CaseForm {
       "select", { id, onchange: () => { state.most = select.value === "" ? null : Number(select.value); this.page.shapeChanged(); } },
       h("option", { value: "" }, words.say("most_any")), counts.map((count) => h("option", { value: String(count) }, String(count))),
     );
-    return { element: h("span", { class: "ncf-most" }, h("label", { for: id }, words.say("most")), select), select };
+    return { element: h("span", { class: "ncf-most" }, h("label", { for: id }, words.say("most")), select), select, count: counts.length };
   }
 
   // After something else than the form has changed the state.
@@ -131,7 +131,7 @@ class FeatureLine {
   said() {
     const { words } = this.page;
     const { feature, shape } = this;
-    const isDate = Boolean(feature.edges_as_text);
+    const isDate = isMoment(feature);
     const said = [];
     const way = shape.direction ?? feature.direction;
     if (way) said.push(words.say(way === "increasing" ? (isDate ? "direction_later" : "direction_up") : isDate ? "direction_earlier" : "direction_down"));

@@ -12,6 +12,15 @@ export class Failure extends Error {
 const KEY = "nicecf-key";
 const KINDS = { 401: "key", 403: "key", 429: "busy", 503: "busy", 500: "failed", 502: "failed", 504: "failed" };
 
+// A body that breaks off, or is something else than it should be, is as good as none.
+async function read(answer, how) {
+  try {
+    return await answer[how]();
+  } catch {
+    throw new Failure("gone", "");
+  }
+}
+
 export class HttpClient {
   constructor(root = "") {
     this.root = root;
@@ -49,7 +58,7 @@ export class HttpClient {
   }
 
   async report(model, body) {
-    return (await this.send("POST", `/v1/models/${model}:report`, JSON.stringify(body), "application/json")).text();
+    return read(await this.send("POST", `/v1/models/${model}:report`, JSON.stringify(body), "application/json"), "text");
   }
 
   read(model, file) {
@@ -57,7 +66,7 @@ export class HttpClient {
   }
 
   async json(method, path, body = null, kind = "application/json") {
-    return (await this.send(method, path, body, kind)).json();
+    return read(await this.send(method, path, body, kind), "json");
   }
 
   async send(method, path, body, kind) {

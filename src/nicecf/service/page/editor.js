@@ -43,14 +43,15 @@ function numberField(feature, named, words, changed) {
     step: step === "1" ? "1" : "any",
     inputmode: "decimal",
     placeholder: words.phrases["value.missing"],
-    onchange: () => element.validity.badInput || changed(element.value === "" ? null : Number(element.value)),
+    // What is no number leaves the value as it was: the browser says so itself.
+    onchange: () => (element.validity.badInput ? element.reportValidity() : changed(element.value === "" ? null : Number(element.value))),
   });
   return { element, set: (value) => (element.value = value === null ? "" : String(value)) };
 }
 
 // Dates are chosen from a calendar where they have no time of day; all else is text.
 function textField(feature, named, words, changed) {
-  const isDay = ["date", "datetime"].includes(feature.kind) && (feature.edges_as_text ?? []).every((one) => /^\d{4}-\d\d-\d\d$/.test(one));
+  const isDay = ["date", "datetime"].includes(feature.kind) && feature.edges_as_text?.length && feature.edges_as_text.every((one) => /^\d{4}-\d\d-\d\d$/.test(one));
   const element = h("input", {
     ...named,
     type: isDay ? "date" : "text",

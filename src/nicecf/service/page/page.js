@@ -24,11 +24,14 @@ class Latest {
     this.isWanted = true;
     if (this.isBusy) return;
     this.isBusy = true;
-    while (this.isWanted) {
-      this.isWanted = false;
-      await this.work();
+    try {
+      while (this.isWanted) {
+        this.isWanted = false;
+        await this.work();
+      }
+    } finally {
+      this.isBusy = false;
     }
-    this.isBusy = false;
   }
 }
 
@@ -45,16 +48,24 @@ export class Page {
   }
 
   async start() {
-    const linked = this.isWidget ? null : fromLink(location.hash);
+    const linked = this.state ?? (this.isWidget ? null : fromLink(location.hash));
     const language = linked?.language ?? (navigator.language.startsWith("de") ? "de" : "en");
     try {
-      this.words = new Words(await this.client.words(language in LANGUAGES ? language : "en"));
+      this.words = new Words(await this.client.words(Object.hasOwn(LANGUAGES, language) ? language : "en"));
       this.models = await this.client.models();
       const model = this.models.includes(linked?.model) ? linked.model : this.models[0];
       await this.open(model, linked);
+      if (!linked && !this.isWidget && location.hash.length > 1) this.tell(this.words.say("link_refused"));
     } catch (failure) {
       this.notOpened(failure, () => this.start());
     }
+    if (!this.isWidget) addEventListener("hashchange", () => this.followLink(), { once: true });
+  }
+
+  // A link that is pasted into the address of a page that is open already.
+  followLink() {
+    this.state = null;
+    this.start();
   }
 
   // Opens an explainer, with what a link holds, if any.
@@ -63,16 +74,21 @@ export class Page {
     const [about, schema, examples] = await Promise.all([
       this.client.about(model), this.client.schema(model, language), this.client.examples(model),
     ]);
-    Object.assign(this, { about, schema, examples, answer: null, sound: {} });
+    Object.assign(this, { about, schema, examples, answer: null });
     const names = schema.features.map((feature) => feature.name);
     const fits = linked?.model === model && linked.row && names.every((name) => name in linked.row);
-    this.state = fits ? { ...linked, language } : freshState(model, language);
+    this.state = fits ? { ...linked, language, kept: linked.kept.map(({ changes }) => ({ changes })) } : freshState(model, language);
+    if (!about.classes.includes(this.state.target)) this.state.target = null;
     await this.decideExamples();
     if (!fits) this.begin(names);
+    const chosen = examples[this.state.example];
+    if (chosen && names.some((name) => chosen.row[name] !== this.state.row[name])) this.state.example = null;
+    this.sound = this.state.row; // the last row that the service accepted, or will say what is wrong with
     this.build();
     if (linked && !fits) this.tell(this.words.say("link_refused"));
     await this.askPlans.request();
     await this.showKept();
+    this.kept.update();
   }
 
   // What the model says of each example: it is told beside its name. If that fails, the first question will say why.
@@ -159,7 +175,7 @@ export class Page {
   chooseModel() {
     if (this.models.length < 2) return null;
     const id = freshId("model");
-    const select = h("select", { id, onchange: () => this.reopen(select.value) }, this.models.map((name) => h("option", { value: name, selected: name === this.state.model }, name)));
+    const select = h("select", { id, onchange: () => this.reopen(select.value, select) }, this.models.map((name) => h("option", { value: name, selected: name === this.state.model }, name)));
     return h("span", {}, h("label", { for: id }, this.words.say("model")), " ", select);
   }
 
@@ -169,6 +185,7 @@ export class Page {
       "select", { "aria-label": words.say("language"), onchange: () => this.speak(select.value) },
       Object.entries(LANGUAGES).map(([code, name]) => h("option", { value: code, lang: code, selected: code === words.language }, name)),
     );
+    this.select = select;
     return select;
   }
 
@@ -178,18 +195,25 @@ export class Page {
   }
 
   async speak(language) {
+    const { words, state } = this;
+    const tried = this.trial.changes();
     try {
       this.words = new Words(await this.client.words(language));
-      await this.open(this.state.model, { ...this.state, language });
+      await this.open(state.model, { ...state, language });
+      if (tried.length) this.trial.start(tried);
     } catch (failure) {
+      this.words = words;
+      this.select.value = words.language;
       this.failed(failure);
     }
   }
 
-  async reopen(model) {
+  async reopen(model, select) {
+    const before = this.state.model;
     try {
       await this.open(model);
     } catch (failure) {
+      select.value = before;
       this.failed(failure);
     }
   }
@@ -213,7 +237,7 @@ export class Page {
     const id = freshId("target");
     const options = about.classes.map((label, at) => h("option", { value: String(at), selected: label === state.target }, schema.class_titles[at]));
     const select = h(
-      "select", { id, onchange: () => { state.target = select.value === "" ? null : about.classes[Number(select.value)]; this.shapeChanged(); } },
+      "select", { id, onchange: () => { state.target = select.value === "" ? null : about.classes[Number(select.value)]; this.targetChanged(); } },
       h("option", { value: "" }, words.say("target_any")), options,
     );
     return h("p", { class: "ncf-row" }, h("label", { for: id }, words.say("target")), select);
@@ -222,9 +246,17 @@ export class Page {
   wantScore(about) {
     const { words, state } = this;
     const usual = about.parameters.target_score ?? [null, null];
+    const shown = () => (state.score.some((one) => one !== null) ? state.score : usual);
+    const inputs = [];
+    const changed = () => {
+      state.score = inputs.map((input) => (input.value === "" ? null : Number(input.value)));
+      inputs.forEach((input, at) => (input.value = shown()[at] ?? "")); // without any, the usual ones
+      this.targetChanged();
+    };
     const end = (at, name) => {
       const id = freshId("score");
-      const input = h("input", { id, type: "number", step: "any", value: state.score[at] ?? usual[at] ?? "", onchange: () => { state.score = state.score.every((one) => one === null) ? [...usual] : state.score; state.score[at] = input.value === "" ? null : Number(input.value); this.shapeChanged(); } });
+      const input = h("input", { id, type: "number", step: "any", value: shown()[at] ?? "", onchange: changed });
+      inputs.push(input);
       return [h("label", { for: id }, words.say(name)), input];
     };
     return h("p", { class: "ncf-row" }, end(0, "score_low"), end(1, "score_high"));
@@ -233,40 +265,47 @@ export class Page {
   // --- what is asked ------------------------------------------------------------------------------------------------
 
   async explain() {
-    const { state, about } = this;
-    this.results.busy(true);
+    const { state, about, results } = this;
+    results.busy(true);
     try {
       const body = { instances: [state.row], parameters: menuOf(state, about) };
       const { explanations } = await this.client.ask(state.model, "explain", body);
-      this.asked = body;
-      this.sound = body.instances[0];
+      if (this.state !== state || state.row !== body.instances[0]) return; // of another row or model by now
+      this.asked = { model: state.model, body };
+      this.sound = state.row;
       this.answer = explanations[0];
-      this.clearFailure();
-      this.results.show(this.answer);
+      this.clearFailure("plans");
+      results.show(this.answer);
     } catch (failure) {
-      this.failed(failure);
+      if (this.state === state) this.failed(failure, "plans");
+    } finally {
+      results.busy(false);
     }
-    this.results.busy(false);
   }
 
   async whatIf() {
-    this.trial.busy(true);
-    const [answer] = (await this.tried([this.trial.values])) ?? [];
-    if (answer) this.trial.show(answer);
-    this.trial.busy(false);
+    const { trial } = this;
+    const values = { ...trial.values };
+    trial.busy(true);
+    try {
+      const [answer] = (await this.tried([values], this.state.row, "what-if")) ?? [];
+      if (answer && trial === this.trial) trial.show(answer, values);
+    } finally {
+      trial.busy(false);
+    }
   }
 
   // What the model says of the row with other values, several times at once; null if that failed.
-  async tried(changes, row = this.state.row) {
+  async tried(changes, row = this.state.row, whose = "plans") {
     const { state, about } = this;
     const parameters = { language: state.language, display: true, ...targetOf(state, about) };
     try {
       const body = { instances: changes.map(() => row), changes, parameters };
       const { explanations } = await this.client.ask(state.model, "what-if", body);
-      this.clearFailure();
+      this.clearFailure(whose);
       return explanations;
     } catch (failure) {
-      this.failed(failure);
+      this.failed(failure, whose);
       return null;
     }
   }
@@ -293,21 +332,34 @@ export class Page {
   // What follows from the others is computed by the service, which knows how: from the last row that it accepted.
   async completeRow() {
     const { state, schema } = this;
+    const asked = state.row;
     const entered = schema.features.map((feature) => feature.name).filter((name) => state.row[name] !== this.sound[name]);
     const changes = Object.fromEntries(entered.map((name) => [name, state.row[name]]));
     this.results.busy(true);
     const [answer] = (await this.tried([changes], this.sound)) ?? [];
     this.results.busy(false);
-    if (answer) state.row = answer.counterfactuals[0].values;
-    return Boolean(answer);
+    if (!answer || this.state !== state || state.row !== asked) return false; // refused, or something else by now
+    const [then] = answer.counterfactuals;
+    if (!then) {
+      this.form.refuse(entered[0], answer.reason); // what follows cannot be computed of this
+      return false;
+    }
+    state.row = then.values;
+    return true;
   }
 
   newRow() {
     this.state.kept = [];
+    this.results.clear();
     this.form.update();
     this.kept.update();
     this.trial.start([]);
     this.askPlans.request();
+  }
+
+  targetChanged() {
+    this.trial.ask();
+    this.shapeChanged();
   }
 
   shapeChanged() {
@@ -334,20 +386,24 @@ export class Page {
   canRelax(relaxation) {
     if (!relaxation) return false;
     const { state } = this;
-    if (relaxation.rule.startsWith("max_changes")) return state.most !== null;
-    return relaxation.features.some((name) => name in state.shape);
+    if (relaxation.rule === "max_changes") return state.most !== null;
+    return relaxation.features.some((name) => this.opened(relaxation.rule, name) !== null);
+  }
+
+  // What to change of what a person said of a feature so that a rule is gone; null if it is not theirs.
+  opened(rule, name) {
+    const shape = shapeOf(this.state, name);
+    if (rule === "immutable" && shape.locked) return { locked: false };
+    if (["immutable", "allowed"].includes(rule) && shape.allowed !== null) return { allowed: null };
+    if (rule === "ranges" && (shape.low !== null || shape.high !== null)) return { low: null, high: null };
+    return shape.direction === rule ? { direction: null } : null;
   }
 
   relax({ rule, features, n_changes: count }) {
     const { state } = this;
-    if (rule.startsWith("max_changes")) state.most = Math.max(count, state.most + 1);
-    for (const name of features) {
-      const shape = shapeOf(state, name);
-      if (rule === "immutable") setShape(state, name, shape.locked ? { locked: false } : { allowed: null });
-      else if (rule.startsWith("ranges")) setShape(state, name, { low: null, high: null });
-      else if (rule === "allowed") setShape(state, name, { allowed: null });
-      else if (shape.direction) setShape(state, name, { direction: null });
-    }
+    const { most } = this.form;
+    if (rule === "max_changes") state.most = count <= most.count ? Math.max(count, state.most + 1) : null;
+    for (const name of features) setShape(state, name, this.opened(rule, name) ?? {});
     this.form.update();
     this.shapeChanged();
   }
@@ -356,6 +412,7 @@ export class Page {
     const own = changes.filter((change) => !change.derived).map(({ feature, after }) => ({ feature, after }));
     this.state.kept.push({ changes: own, shown: plan ? keptOf(plan) : null });
     this.kept.update();
+    if (!plan) this.showKept();
     this.tell(this.words.say("kept_now"));
   }
 
@@ -375,23 +432,29 @@ export class Page {
     this.trial.element.querySelector("input, select").focus({ preventScroll: true });
   }
 
-  // The same question again, with something more in the answer: the plans are the same.
-  async again(more) {
-    const body = { ...this.asked, parameters: { ...this.asked.parameters, ...more } };
+  // A plan again, with something more in the answer to the same question. The plans are the same, unless the explainer
+  // has changed, or its time was up: then nothing is shown of another one in its place.
+  async again(plan, more) {
+    const { model, body } = this.asked;
     try {
-      const { explanations } = await this.client.ask(this.state.model, "explain", body);
-      return explanations[0].counterfactuals.filter((plan) => plan.changes.length);
+      const asked = { ...body, parameters: { ...body.parameters, ...more } };
+      const { explanations } = await this.client.ask(model, "explain", asked);
+      const values = JSON.stringify(plan.values);
+      const found = explanations[0].counterfactuals.find((one) => JSON.stringify(one.values) === values);
+      if (found) return found;
+      this.tell(this.words.say("plans_changed"));
+      this.askPlans.request();
     } catch (failure) {
       this.failed(failure);
-      return null;
     }
+    return null;
   }
 
-  async letter(at) {
-    const plans = await this.again({ letter: true });
-    if (!plans) return;
+  async letter(plan) {
+    const found = await this.again(plan, { letter: true });
+    if (!found) return;
     const { words } = this;
-    const text = plans[at].letter;
+    const text = found.letter;
     const close = h("button", { type: "button", class: "ncf-main", onclick: () => dialog.close() }, words.say("close"));
     const dialog = h(
       "dialog", { class: "ncf ncf-dialog", "aria-labelledby": "ncf-letter", onclose: () => dialog.remove() },
@@ -402,9 +465,9 @@ export class Page {
     dialog.showModal();
   }
 
-  async record(at) {
-    const plans = await this.again({ record: true });
-    if (plans) download("record.json", JSON.stringify(plans[at].record, null, 2), "application/json");
+  async record(plan) {
+    const found = await this.again(plan, { record: true });
+    if (found) download("record.json", JSON.stringify(found.record, null, 2), "application/json");
   }
 
   async copyLink() {
@@ -426,25 +489,27 @@ export class Page {
     this.toastGone = setTimeout(() => (this.toast.textContent = ""), 6_000);
   }
 
-  clearFailure() {
-    this.form?.refuse(null, null);
-    if (this.alert) this.alert.hidden = true;
+  // What was asked for works again; what somebody else has failed at is still to be seen.
+  clearFailure(whose = "plans") {
+    if (whose === "plans") this.form.refuse(null, null);
+    if (this.failing === whose) this.alert.hidden = true;
   }
 
-  failed(failure) {
+  failed(failure, whose = "plans") {
     const { words } = this;
-    if (!failure.kind) throw failure;
     const [, name, said] = /^(?:instances|changes)\[\d+\]\.(.*?): (.*)$/s.exec(failure.message) ?? [];
+    if (name !== undefined && whose === "what-if" && this.trial.refuse(said)) return;
     if (name !== undefined && this.form.refuse(name, said)) {
       this.form.element.open = true;
       return;
     }
+    this.failing = whose;
     if (failure.kind === "key") {
       this.notOpened(failure, () => this.start());
       return;
     }
     const again = h("button", { type: "button", onclick: () => this.retry() }, words.say("again"));
-    replaceChildren(this.alert, h("p", {}, words.say(`failure_${failure.kind}`, { message: failure.message })), again);
+    replaceChildren(this.alert, h("p", {}, words.say(`failure_${failure.kind ?? "failed"}`, { message: failure.message })), again);
     this.alert.hidden = false;
   }
 
@@ -455,7 +520,6 @@ export class Page {
 
   // Before there is anything to show: a key is asked for, or the same is tried again.
   notOpened(failure, again) {
-    if (!failure.kind) throw failure;
     if (!this.words) {
       // Nobody has answered yet, so that there are no words either.
       replaceChildren(this.element, h("div", { role: "alert", class: "ncf-alert" }, h("p", {}, "The service does not answer."), h("button", { type: "button", onclick: again }, "Try again")));
@@ -468,7 +532,7 @@ export class Page {
   gone(failure, again) {
     const { words } = this;
     const button = h("button", { type: "button", onclick: again }, words.say("again"));
-    return h("div", { role: "alert", class: "ncf-alert" }, h("p", {}, words.say(`failure_${failure.kind}`, { message: failure.message })), button);
+    return h("div", { role: "alert", class: "ncf-alert" }, h("p", {}, words.say(`failure_${failure.kind ?? "failed"}`, { message: failure.message })), button);
   }
 
   keyForm(again) {

@@ -20,6 +20,12 @@ export class Results {
     this.element.setAttribute("aria-busy", String(isBusy));
   }
 
+  // Before another row is answered: nothing of the one before is there to be kept or tried.
+  clear() {
+    replaceChildren(this.decision);
+    replaceChildren(this.menu);
+  }
+
   show(answer) {
     const { words } = this.page;
     replaceChildren(
@@ -29,7 +35,7 @@ export class Results {
       answer.display.notes.length ? h("ul", { class: "ncf-notes" }, answer.display.notes.map((note) => h("li", {}, note))) : null,
     );
     const plans = answer.counterfactuals.filter((plan) => plan.changes.length);
-    if (plans.length) replaceChildren(this.menu, plans.map((plan, at) => planCard(plan, at, this.page)));
+    if (plans.length) replaceChildren(this.menu, plans.map((plan) => planCard(plan, this.page)));
     else replaceChildren(this.menu, answer.found ? h("p", {}, words.say("no_change_needed")) : this.why(answer));
     this.live.textContent = plans.length ? words.say("plans_count", { count: plans.length }) : (answer.reason ?? "");
   }
@@ -71,7 +77,7 @@ export function changesList(shown, words) {
   ];
 }
 
-function planCard(plan, at, page) {
+function planCard(plan, page) {
   const { words } = page;
   const title = plan.strengths.length ? plan.strengths.map((one) => words.say(`strength_${one}`)).join(" · ") : words.say("another_way");
   const id = freshId("plan");
@@ -86,8 +92,8 @@ function planCard(plan, at, page) {
       "footer", { class: "ncf-row" },
       action("keep", () => page.keep(plan.changes, plan)),
       action("try", () => page.tryOut(plan.changes)),
-      action("letter", () => page.letter(at)),
-      action("record", () => page.record(at)),
+      action("letter", () => page.letter(plan)),
+      action("record", () => page.record(plan)),
     ),
   );
 }

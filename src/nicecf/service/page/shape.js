@@ -17,7 +17,7 @@ export function shapeControls(feature, words, changed) {
 }
 
 export function hasRange(feature) {
-  return Boolean(feature.edges && !feature.values && feature.edges.at(-1) > feature.edges[0]);
+  return Boolean(feature.edges && !feature.values && feature.counts.length > 1);
 }
 
 function isOrdered(feature) {
@@ -36,7 +36,7 @@ function radios(legend, options, chosen) {
 }
 
 function direction(feature, words, changed) {
-  const isDate = Boolean(feature.edges_as_text);
+  const isDate = isMoment(feature);
   const group = radios(
     words.say("direction"),
     [
@@ -60,18 +60,19 @@ export function scaleOf(feature) {
   const edges = feature.edges;
   if (feature.edges_as_text) {
     const texts = feature.edges_as_text;
-    return {
-      last: texts.length - 1,
-      at: (position) => texts[position],
-      position: (value) => nearest(texts.map((text) => (text < value ? -1 : 1)).findIndex((side) => side > 0), texts.length),
-      share: (value) => nearest(texts.findIndex((text) => text >= value), texts.length) / (texts.length - 1),
+    const last = texts.length - 1;
+    // Dates are in the order of their text; of durations, only those that are ends of bars have a known place.
+    const position = (value) => {
+      const at = texts.indexOf(value) >= 0 || !isMoment(feature) ? texts.indexOf(value) : texts.findIndex((text) => text >= value);
+      return at >= 0 ? at : last;
     };
+    return { last, at: (at) => texts[at], position, share: (value) => position(value) / last };
   }
   // Whole numbers of which each has a bar: it begins half of one before the number.
-  const half = feature.decimals === 0 && edges[0] % 1 !== 0 ? 0.5 : 0;
+  const half = edges[1] - edges[0] === 1 && Math.abs(edges[0] % 1) === 0.5 ? 0.5 : 0;
   const [low, high] = [edges[0] + half, edges.at(-1) - half];
   const size = 10 ** feature.decimals;
-  const steps = feature.decimals === 0 ? Math.max(1, Math.min(STEPS, high - low)) : STEPS;
+  const steps = feature.decimals === 0 ? Math.max(1, Math.min(STEPS, Math.floor(high - low))) : STEPS;
   const round = (value) => Math.round(value * size) / size;
   return {
     last: steps,
@@ -81,8 +82,8 @@ export function scaleOf(feature) {
   };
 }
 
-function nearest(found, length) {
-  return found < 0 ? length - 1 : found;
+export function isMoment(feature) {
+  return Boolean(feature.edges_as_text) && feature.kind !== "duration";
 }
 
 // The range that a changed value may lie in: two handles on what training looked like.
@@ -118,7 +119,7 @@ function range(feature, words, changed) {
     said.textContent = isOpen ? words.say("range_any") : words.say("range_between", { low: texts[0], high: texts[1] });
     picture.update(scale.share(scale.at(from)), scale.share(scale.at(to)));
     // Where both handles meet at the upper end, the lower one must be on top.
-    low.style.setProperty("z-index", from >= scale.last ? "2" : "1");
+    low.style.setProperty("z-index", from >= scale.last ? "2" : "auto");
   }
 
   const element = h(
@@ -128,7 +129,7 @@ function range(feature, words, changed) {
   function update(shape, value) {
     low.value = String(shape.low === null ? 0 : scale.position(shape.low));
     high.value = String(shape.high === null ? scale.last : scale.position(shape.high));
-    picture.mark(value === null || value === undefined ? null : scale.share(value));
+    picture.mark(value === null || value === undefined || feature.kind === "duration" ? null : scale.share(value));
     show();
   }
   return { element, update };

@@ -60,7 +60,7 @@ export function targetOf(state, about) {
 export function menuOf(state, about) {
   const isFit = about.search === "thorough" && ["sparsity", "proximity"].includes(about.optimize);
   const search = isFit ? {} : { optimize: "sparsity", search: "thorough" };
-  return { ...parametersOf(state, about), plans: true, n: 4, ...search };
+  return { ...parametersOf(state, about), plans: true, n: Math.min(4, about.limits?.n ?? 4), ...search };
 }
 
 // The state as text for the fragment of a link: browsers do not send that to anybody.
@@ -74,7 +74,11 @@ export function toLink(state) {
 export function fromLink(fragment) {
   try {
     const { version, kept, ...rest } = JSON.parse(decodeText(fragment.replace(/^#/, "")));
-    if (version !== VERSION || typeof rest.row !== "object" || !Array.isArray(kept)) return null;
+    const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+    const isPlan = (changes) => Array.isArray(changes) && changes.every((one) => isObject(one) && typeof one.feature === "string");
+    const isShape = isObject(rest.shape) && Object.values(rest.shape).every(isObject);
+    const isScore = Array.isArray(rest.score) && rest.score.length === 2;
+    if (version !== VERSION || !isObject(rest.row) || !Array.isArray(kept) || !kept.every(isPlan) || !isShape || !isScore) return null;
     return { ...freshState(rest.model, rest.language), ...rest, kept: kept.map((changes) => ({ changes })) };
   } catch {
     return null;

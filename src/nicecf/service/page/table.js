@@ -3,7 +3,7 @@
 import { download, freshId, h, replaceChildren } from "./dom.js";
 import { parametersOf } from "./state.js";
 
-const AT_ONCE = 25;
+const AT_ONCE = 25; // or as many as the service takes
 const SHOWN = 200;
 
 export class TableView {
@@ -32,16 +32,19 @@ export class TableView {
     const { page } = this;
     const [file] = this.file.files;
     if (!file) return;
+    this.run = null;
     [this.go, this.save, this.report, this.body].forEach((one) => (one.hidden = true));
     this.status.textContent = "";
     try {
       this.upload = await page.client.read(page.state.model, file);
     } catch (failure) {
       this.said.textContent = "";
-      page.failed(failure);
+      page.failed(failure, "table");
       return;
+    } finally {
+      this.file.value = ""; // so that the same file can be chosen again when it is mended
     }
-    page.clearFailure();
+    page.clearFailure("table");
     const { instances, left_out: out } = this.upload;
     const count = instances.length;
     this.said.textContent = page.words.say("table_read", { count }) + (out.length ? ` ${page.words.say("table_left_out", { columns: out.join(", ") })}` : "");
@@ -52,43 +55,50 @@ export class TableView {
     return parametersOf(this.page.state, this.page.about);
   }
 
+  // What is shown, saved and reported afterwards is of one run: its rows, answers and limits belong together.
   async explain() {
-    const { page, upload } = this;
-    const { words } = page;
+    const { page, upload, parameters } = this;
+    const { words, client } = page;
+    const { model } = page.state;
+    const run = { upload, parameters, model, answers: [] };
+    const { length } = upload.instances;
+    const size = Math.min(AT_ONCE, page.about.limits.rows);
     this.isStopped = false;
-    this.answers = [];
     [this.go, this.save, this.report].forEach((one) => (one.hidden = true));
     [this.stop, this.progress].forEach((one) => (one.hidden = false));
-    this.progress.max = upload.instances.length;
-    const { parameters } = this;
+    this.file.disabled = true;
+    this.progress.max = length;
     try {
-      for (let at = 0; at < upload.instances.length && !this.isStopped; at += AT_ONCE) {
-        const instances = upload.instances.slice(at, at + AT_ONCE);
-        const { explanations } = await page.client.ask(page.state.model, "explain", { instances, parameters });
-        this.answers.push(...explanations);
-        this.progress.value = this.answers.length;
-        this.status.textContent = words.say("table_done", { done: this.answers.length, count: upload.instances.length });
+      for (let at = 0; at < length && !this.isStopped; at += size) {
+        const instances = upload.instances.slice(at, at + size);
+        const { explanations } = await client.ask(model, "explain", { instances, parameters });
+        run.answers.push(...explanations);
+        this.progress.value = run.answers.length;
+        this.status.textContent = words.say("table_done", { done: run.answers.length, count: length });
       }
+      page.clearFailure("table");
     } catch (failure) {
-      page.failed(failure);
+      page.failed(failure, "table");
     }
+    this.file.disabled = false;
     [this.stop, this.progress].forEach((one) => (one.hidden = true));
     [this.go, this.save, this.report].forEach((one) => (one.hidden = false));
-    const found = this.answers.filter((one) => one.found).length;
-    this.status.textContent = words.say("table_found", { count: this.answers.length, found });
+    const found = run.answers.filter((one) => one.found).length;
+    this.status.textContent = words.say("table_found", { count: run.answers.length, found });
+    this.run = run;
     this.show();
   }
 
   show() {
     const { words } = this.page;
-    const { labels } = this.upload;
+    const { answers, upload } = this.run;
     const head = ["table_row", "decision_short", "table_then", "table_text"].map((name) => h("th", { scope: "col" }, words.say(name)));
-    const lines = this.answers.slice(0, SHOWN).map((answer, at) => {
-      const open = h("button", { type: "button", class: "ncf-link", onclick: () => this.page.openRow(this.upload.instances[at]) }, labels[at]);
+    const lines = answers.slice(0, SHOWN).map((answer, at) => {
+      const open = h("button", { type: "button", class: "ncf-link", onclick: () => this.page.openRow(upload.instances[at]) }, upload.labels[at]);
       const then = answer.counterfactuals[0]?.display.decision ?? words.say("none");
       return h("tr", {}, h("th", { scope: "row" }, open), h("td", {}, answer.display.decision), h("td", {}, then), h("td", { class: "ncf-text" }, answer.text));
     });
-    const more = this.answers.length - SHOWN;
+    const more = answers.length - SHOWN;
     this.body.hidden = !lines.length;
     replaceChildren(
       this.body,
@@ -101,23 +111,25 @@ export class TableView {
     const { schema, words } = this.page;
     const names = schema.features.map((feature) => feature.name);
     const head = [words.say("table_row"), words.say("decision_short"), words.say("table_then"), words.say("table_text"), ...names];
-    const lines = this.answers.map((answer, at) => {
+    const { answers, upload } = this.run;
+    const lines = answers.map((answer, at) => {
       const [plan] = answer.counterfactuals;
-      return [this.upload.labels[at], answer.display.decision, plan?.display.decision ?? null, answer.text, ...names.map((name) => plan?.values[name] ?? null)];
+      return [upload.labels[at], answer.display.decision, plan?.display.decision ?? null, answer.text, ...names.map((name) => plan?.values[name] ?? null)];
     });
     const text = [head, ...lines].map((line) => line.map(cell).join(",")).join("\r\n");
     download("nicecf.csv", `\ufeff${text}\r\n`, "text/csv");
   }
 
   async makeReport() {
-    const { page, upload } = this;
+    const { page } = this;
+    const { upload, model } = this.run;
+    const { display, ...parameters } = this.run.parameters;
     this.report.disabled = true;
     try {
-      const { display, ...parameters } = this.parameters;
-      download("nicecf.html", await page.client.report(page.state.model, { instances: upload.instances, parameters }), "text/html");
-      page.clearFailure();
+      download("nicecf.html", await page.client.report(model, { instances: upload.instances, parameters }), "text/html");
+      page.clearFailure("table");
     } catch (failure) {
-      page.failed(failure);
+      page.failed(failure, "table");
     }
     this.report.disabled = false;
   }

@@ -15,6 +15,7 @@ export class WhatIf {
     const id = freshId("add");
     this.add = h("select", { id, onchange: () => this.added(this.add.value) });
     this.list = h("div", { class: "ncf-moves" });
+    this.refusal = h("p", { class: "ncf-refusal", role: "alert", hidden: true });
     this.outcome = h("div", { class: "ncf-outcome-box", "aria-live": "polite" });
     this.keep = h("button", { type: "button", onclick: () => page.keep(this.changes(), this.answer) }, words.say("keep"));
     this.clear = h("button", { type: "button", class: "ncf-quiet", onclick: () => this.start([]) }, words.say("clear"));
@@ -23,7 +24,7 @@ export class WhatIf {
       h("h2", { id: "ncf-whatif" }, words.say("what_if")), h("p", { class: "ncf-hint" }, words.say("what_if_hint")),
       this.list,
       h("p", { class: "ncf-row" }, h("label", { for: id }, words.say("what_if_add")), this.add),
-      this.outcome,
+      this.refusal, this.outcome,
       h("p", { class: "ncf-row" }, this.keep, this.clear),
     );
     this.start([]);
@@ -111,18 +112,32 @@ export class WhatIf {
   }
 
   ask() {
+    this.answer = null; // that of before is not of these values
+    this.refusal.hidden = true;
     if (Object.keys(this.values).length) this.page.askWhatIf.request();
+  }
+
+  // Says what is wrong with a value; what was answered before is of other values.
+  refuse(message) {
+    this.refusal.hidden = false;
+    this.refusal.textContent = message;
+    replaceChildren(this.outcome);
+    return true;
   }
 
   busy(isBusy) {
     this.element.setAttribute("aria-busy", String(isBusy));
   }
 
-  show(answer) {
+  show(answer, values) {
     const { words } = this.page;
+    if (!Object.keys(this.values).length || JSON.stringify(values) !== JSON.stringify(this.values)) return;
     const [then] = answer.counterfactuals;
+    if (!then) {
+      this.refuse(answer.reason); // what follows from these values cannot be computed
+      return;
+    }
     this.answer = then;
-    if (!Object.keys(this.values).length) return;
     const isSame = then.display.decision === answer.display.decision;
     replaceChildren(
       this.outcome,

@@ -7,8 +7,15 @@ class KernelClient {
   constructor(model) {
     this.model = model;
     this.waiting = new Map();
-    this.number = 0;
-    model.on("msg:custom", (message) => this.answered(message));
+    // Several views of one widget hear each other's answers.
+    this.view = String(Math.random());
+    this.count = 0;
+    this.listener = (message) => this.answered(message);
+    model.on("msg:custom", this.listener);
+  }
+
+  close() {
+    this.model.off("msg:custom", this.listener);
   }
 
   answered({ number, answer, kind, error }) {
@@ -20,8 +27,8 @@ class KernelClient {
   }
 
   call(verb, body = null) {
-    this.number += 1;
-    const number = this.number;
+    this.count += 1;
+    const number = `${this.view} ${this.count}`;
     return new Promise((resolve, reject) => {
       this.waiting.set(number, { resolve, reject });
       this.model.send({ number, verb, body });
@@ -70,7 +77,9 @@ function render({ model, el }) {
     model.set("kept", plans);
     model.save_changes();
   };
-  new Page(element, new KernelClient(model), { isWidget: true, onkept }).start();
+  const client = new KernelClient(model);
+  new Page(element, client, { isWidget: true, onkept }).start();
+  return () => client.close();
 }
 
 export default { render };
