@@ -36,6 +36,7 @@ SLOW_PAGES = {
     "docs/pictures.md",
     "docs/experiments.md",
     "docs/thorough.md",
+    "docs/constraints.md",
     "docs/tutorials/credit.md",
     "docs/tutorials/dates.md",
     "docs/tutorials/limits.md",

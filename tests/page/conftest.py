@@ -79,7 +79,7 @@ def service(loans):
         yield one
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is open, an event loop runs, which tests of other modules would stumble over
 def browser():
     api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
     if CHROMIUM is None:

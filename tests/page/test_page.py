@@ -8,7 +8,6 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import nicecf
-from markers import deep
 from nicecf import NICE, Constraints
 from nicecf.benchmark.datasets import loan_book
 from nicecf.service.keys import Keys, new_key
@@ -422,9 +421,9 @@ class TestForEverybody:
         [
             (360, "dark"),
             (800, "light"),
-            pytest.param(1600, "dark", marks=deep),
-            pytest.param(360, "light", marks=deep),
-            pytest.param(800, "dark", marks=deep),
+            pytest.param(1600, "dark", marks=pytest.mark.deep),
+            pytest.param(360, "light", marks=pytest.mark.deep),
+            pytest.param(800, "dark", marks=pytest.mark.deep),
             (1600, "light"),
         ],
     )

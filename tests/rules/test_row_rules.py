@@ -1,5 +1,7 @@
 """Rules are kept by every search, and whatever training row helps under them is found."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -245,3 +247,20 @@ def test_a_lock_that_would_be_enough_to_open_is_offered_though_the_nearest_rows_
     again = nice.explain(row, constraints=relaxation.constraints)
     assert again.found[0]
     assert again.metrics()["proximity"][0] == relaxation.distance
+
+
+@pytest.mark.parametrize("budget", [0.0005, 0.002, 0.005, 0.01, 0.02, 0.04, 0.08])
+def test_time_that_is_up_while_locks_are_tried_is_no_error(budget):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 1000, (400, 3)), columns=["a", "b", "c"])
+
+    def slow(X):
+        time.sleep(0.001)
+        good = X["a"].to_numpy() > 900
+        return np.column_stack([~good, good]).astype(float)
+
+    nice = NICE(slow, classes=["no", "yes"]).fit(X, np.where(X["a"] > 900, "yes", "no"))
+    row = pd.DataFrame({"a": [3], "b": [4], "c": [5]})
+    cfs = nice.explain(row, constraints=Constraints(immutable=["a", "b", "c"]), time_budget=budget)
+    assert not cfs.found[0]
+    assert cfs.reasons[0]
