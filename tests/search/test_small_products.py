@@ -29,7 +29,7 @@ def test_no_piece_is_large(monkeypatch):
             pieces.append(self.shape)
             return np.asarray(self) @ np.asarray(other)
 
-    monkeypatch.setattr(np, "zeros", lambda shape, dtype: np.empty(shape, dtype).view(Watched))
+    monkeypatch.setattr(np, "zeros", lambda shape, dtype: np.full(shape, 0, dtype).view(Watched))
     on_one_thread(np.ones((915, 100), dtype=np.float32), np.ones((100, 239), dtype=np.float32))
     ((_, n_lines, n_features),) = pieces
     assert n_lines == lines_at_once(100, 239) == 10
