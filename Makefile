@@ -19,7 +19,7 @@ help:            ## show this list
 demo: .venv/demo.done            ## one person's counterfactuals side by side, then a test set by both searches
 	$(BIN)/python -m nicecf.cli.showcase
 
-test: .venv/test.done            ## everything that can fail (five minutes on two cores)
+test: .venv/test.done            ## everything that can fail (five to six minutes on two cores)
 	@command -v chromium >/dev/null || echo 'No browser: the tests of the page are skipped. To have them: apt-get install chromium'
 	$(PYTEST)
 

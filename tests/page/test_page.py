@@ -108,6 +108,7 @@ class TestShaping:
                 if line.locator(".ncf-feature").inner_text() == "credit score":
                     assert float(line.locator("strong").inner_text()) >= bound
 
+    @pytest.mark.deep
     def test_a_range_is_dragged_by_mouse(self, visit, service):
         one = visit(service.url).opened()
         page = one.page
@@ -121,6 +122,7 @@ class TestShaping:
         one.answered()
         assert page.locator(".ncf-chip", has_text="up to").count() == 1
 
+    @pytest.mark.deep
     def test_one_way_only_and_what_is_hard(self, visit, service):
         one = visit(service.url).opened()
         page = one.page
@@ -130,6 +132,7 @@ class TestShaping:
         one.answered()
         assert page.locator(".ncf-chip").all_inner_texts()[:2] == ["only down", "hard"]
 
+    @pytest.mark.deep
     def test_only_some_values_are_possible(self, visit, service):
         one = visit(service.url).opened()
         page = one.page
@@ -210,6 +213,7 @@ class TestTheCase:
         assert page.get_by_label("Case", exact=True).input_value() == "own"
         assert page.locator("article, .ncf-none").count() > 0
 
+    @pytest.mark.deep
     def test_a_value_can_be_missing(self, visit, service):
         one = visit(service.url).opened()
         one.page.get_by_label("savings", exact=True).fill("")
@@ -403,6 +407,7 @@ class TestEveryModel:
             assert "score" in page.locator(".ncf-gauge-text").first.inner_text()
             assert "at least 650" in page.locator(".ncf-results").inner_text()
 
+    @pytest.mark.deep
     def test_rules_of_the_explainer_are_no_choices(self, visit, loans):
         X = csv_of(300).drop(columns="customer")
         rules = Constraints(immutable=["age"], increasing=["credit_score"])
@@ -595,6 +600,7 @@ class TestWhatBelongsTogether:
         assert said in page.locator(".ncf-total td").nth(1).inner_text()
         one.forgive("400")
 
+    @pytest.mark.deep
     def test_another_file_is_not_mixed_with_the_one_before(self, visit, service, tmp_path):
         one = visit(service.url).opened()
         page = one.page
@@ -654,6 +660,7 @@ class TestSliders:
         assert with_chips.inner_text().startswith("from ")  # nobody has chosen an upper end
         service.__exit__(None, None, None)
 
+    @pytest.mark.deep
     def test_whole_numbers_have_a_place_each(self, visit):
         one, service, high = self.slider(visit, np.arange(300) % 7, "x: at most")
         high.focus()
