@@ -230,13 +230,7 @@ class _WhyNot:
         _, distances = self._measured(question.rows[line], values)
         order = np.lexsort((distances, line))
         nearest = points.take(order[np.unique(line[order], return_index=True)[1]])
-        n_changes, distances = self._measured(question.rows[nearest.row], nearest.values)
-        confidence = question.panel.confidence(nearest.outputs)
-        for at, row in enumerate(nearest.row.tolist()):
-            ends = question.schema.expand(np.stack([question.rows[row], nearest.values[at]]))
-            change = _Change(question.schema.full, *ends)
-            measured = float(confidence[at]), int(n_changes[at]), float(distances[at])
-            yield row, Candidate(change.of, change.is_meant, *measured)
+        yield from self._candidates(question, nearest, nearest.values)
 
     def _by_walks(self, question: Question, most: int | None, own: Rules | None) -> Iterator[tuple[int, Candidate]]:
         """What rows would get by a walk, by their positions in a question with relaxed rules.
@@ -249,11 +243,15 @@ class _WhyNot:
         if own is not None:
             as_they_are = self.neighborhood.donors.index.values[donors.place[points.row]]
             points = points.take(~own.are_kept(points.row, points.values, as_they_are))
+        # What must be relaxed is what the donor needs, as the row sees it: then it is found again.
+        yield from self._candidates(question, points, donors.values[points.row])
+
+    def _candidates(self, question: Question, points: Points, needed: Floats) -> Iterator[tuple[int, Candidate]]:
+        """Points for some rows of a question as candidates; ``needed``: the values that must be allowed for each."""
         n_changes, distances = self._measured(question.rows[points.row], points.values)
         confidence = question.panel.confidence(points.outputs)
         for at, row in enumerate(points.row.tolist()):
-            # What must be relaxed is what the donor needs, as the row sees it: then it is found again.
-            ends = question.schema.expand(np.stack([question.rows[row], donors.values[row]]))
+            ends = question.schema.expand(np.stack([question.rows[row], needed[at]]))
             change = _Change(question.schema.full, *ends)
             measured = float(confidence[at]), int(n_changes[at]), float(distances[at])
             yield row, Candidate(change.of, change.is_meant, *measured)
