@@ -198,3 +198,13 @@ def test_means_over_the_splits(model):
         assert printed(f"splits_paper_{model}", line, shared) == pytest.approx(averages.mean(axis=0))
         assert printed(f"splits_paper_{model}", f"{line}: lowest", shared) == pytest.approx(averages.min(axis=0))
         assert printed(f"splits_paper_{model}", f"{line}: highest", shared) == pytest.approx(averages.max(axis=0))
+
+
+def test_every_claim_is_decided_with_its_cause():
+    claims = pd.read_csv(TABLES / "claims.csv", keep_default_na=False)
+    verdicts = claims[["ANN", "RF"]].to_numpy().ravel()
+    assert len(claims) == 42
+    assert set(verdicts) <= {"holds", "borderline", "does not hold", "–"}
+    is_open = claims[["ANN", "RF"]].isin(["borderline", "does not hold"]).any(axis=1)
+    assert (claims.loc[is_open, "Why"] != "").all()
+    assert not claims["Why"].str.contains("cause not established").any()

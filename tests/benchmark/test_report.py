@@ -18,7 +18,17 @@ from nicecf import cli
 from nicecf.benchmark import report
 from nicecf.benchmark.report import causes, chapters, claim_tables, paper, paper_claims, significance_tables
 from nicecf.benchmark.report.checks import Seen
-from nicecf.benchmark.report.claims import BOTH, BY_FOUND, OVER_DATASETS, OVER_ROWS, Claim, Evidence, Verdict, judge
+from nicecf.benchmark.report.claims import (
+    BOTH,
+    BY_CODE,
+    BY_FOUND,
+    OVER_DATASETS,
+    OVER_ROWS,
+    Claim,
+    Evidence,
+    Verdict,
+    judge,
+)
 from nicecf.benchmark.report.findings import QUALITIES, Findings, NotMeasuredError, Ranking
 from nicecf.benchmark.report.names import NICE_VARIANTS, OURS, PAPER_METHODS, pretty
 from nicecf.benchmark.report.results import Results, RunFrames
@@ -630,6 +640,32 @@ def test_what_datasets_say_of_a_claim_of_significance_stands_beside_its_verdict(
     assert judge(claim, Evidence(far, far), "ann").kind == "holds"
 
 
+def test_the_target_of_the_papers_geco_is_a_cause_where_the_claim_holds_with_it():
+    yes, no = world(a=1.0, b=2.0), world(a=2.0, b=1.0)
+    verdict = judge(ahead(), Evidence(no, no, by_code=yes), "ann")
+    assert (verdict.kind, verdict.looks[BY_CODE]) == ("does not hold", True)
+    assert causes.cause_of(ahead(), "ann", verdict).startswith("the paper's code: its GeCo always aims at class 1")
+    assert (
+        causes.cause_of(ahead(), "ann", judge(ahead(), Evidence(no, no, by_code=no), "ann")) == causes.NOT_ESTABLISHED
+    )
+    # What holds is not looked at again, and what else is borderline has the cause of that.
+    assert BY_CODE not in judge(ahead(), Evidence(yes, yes, by_code=no), "ann").looks
+    borderline = judge(ahead(), Evidence(no, yes, by_code=no), "ann")
+    assert causes.cause_of(ahead(), "ann", borderline).startswith("the paper's code: it ranks what was not found")
+
+
+def test_with_the_target_of_the_papers_geco_rows_of_class_1_are_not_found():
+    run = made_up(("monk3", "adult"), ("rf",), ("nice-none", "wit", "paper-geco"), rows=20)
+    results = Results.of(run)
+    share = (run.records["predicted"] != 1).mean()
+    assert 0 < share < 1
+    as_run, by_code = results.of_paper.findings.models["rf"], results.of_paper.by_code.models["rf"]
+    assert by_code.coverage["paper-geco"] == as_run.coverage_of_class_1["paper-geco"]
+    assert by_code.coverage["paper-geco"] < as_run.coverage["paper-geco"]
+    assert by_code.coverage["wit"] == as_run.coverage["wit"]
+    assert Results.of(made_up(("monk3",), ("rf",), ("nice-none", "wit"), rows=2)).of_paper.by_code is None
+
+
 def test_a_claim_must_hold_in_every_split():
     yes, no = world(a=1.0, b=2.0), world(a=2.0, b=1.0)
 
@@ -751,7 +787,7 @@ def test_what_does_not_hold_has_a_cause_or_says_that_none_is_known(monkeypatch):
     claim = claim_named("GeCo, CFproto and CBR are the worst on sparsity")
     no, yes = Verdict("does not hold"), Verdict("holds")
     assert causes.cause_of(claim, "ann", no).startswith("the paper's text: by Table 5, ")
-    assert causes.cause_of(claim, "rf", no) == "cause not established"
+    assert causes.cause_of(replace(claim, text="another"), "rf", no) == "cause not established"
     assert causes.cause_of(claim, "ann", yes) == causes.cause_of(claim, "ann", Verdict("not run")) == ""
     monkeypatch.setattr(causes, "CAUSES", {(claim.text, "rf"): causes.Cause("the models", "they are others.")})
     assert causes.cause_of(claim, "rf", no) == "the models: they are others."
@@ -773,8 +809,9 @@ def test_the_summary_counts_verdicts_by_classifier(ten):
 def test_how_a_verdict_was_reached_can_be_read(ten):
     looks = ten["claim_looks"]
     assert looks.head[2:5] == ("Over all rows", "By found plus one", "Over dataset means")
+    beside = [looks.head.index(head) for head in ("Over dataset means", "With the target of the paper's GeCo")]
     for row in looks.rows:
-        said = {cell.text for cell in (*row.cells[2:4], *row.cells[5:-1])} - {NOTHING}  # datasets have no say
+        said = {cell.text for at, cell in enumerate(row.cells[:-1]) if at >= 2 and at not in beside} - {NOTHING}
         if row.cells[-1].text != "not run":
             assert row.cells[-1].text == {"yes": "holds", "no": "does not hold"}.get("".join(said), "borderline")
 

@@ -257,7 +257,7 @@ def _claims(results: Results, judged: Sequence[Judged]) -> list[Block]:
         ),
         Text(VERDICTS_IN_WORDS),
         Listing(HOW_JUDGED),
-        Text(BESIDE_THE_VERDICT),
+        *map(Text, BESIDE_THE_VERDICT),
         claim_tables.verdict_table("claims", title, judged, is_printed=True, note=note),
         Folded("How each verdict was reached", (claim_tables.look_table("claim_looks", judged),)),
         Text("Where the paper contradicts itself, and what that means here:"),

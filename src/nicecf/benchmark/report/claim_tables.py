@@ -9,7 +9,17 @@ from typing import get_args
 
 from nicecf.benchmark.report import paper
 from nicecf.benchmark.report.causes import cause_of
-from nicecf.benchmark.report.claims import BY_FOUND, OVER_DATASETS, OVER_ROWS, Claim, Evidence, Kind, Verdict, judge
+from nicecf.benchmark.report.claims import (
+    BY_CODE,
+    BY_FOUND,
+    OVER_DATASETS,
+    OVER_ROWS,
+    Claim,
+    Evidence,
+    Kind,
+    Verdict,
+    judge,
+)
 from nicecf.benchmark.report.names import pretty
 from nicecf.benchmark.report.results import Comparison, Results, model_name
 from nicecf.views.documents.document import NOTHING, Cell, Row, Table, joined, line, number, words
@@ -37,9 +47,19 @@ def evidence_of(results: Results, comparison: Comparison) -> Evidence:
     part = f"over the part with {joined([pretty(one) for one in comparison.extra])}" if comparison.extra else ""
     shared = () if part else results.in_all_splits(comparison.methods)
     if len(shared) < 2:
-        return Evidence(comparison.findings, comparison.by_found, partly=results.partly, part=part)
+        return Evidence(
+            comparison.findings, comparison.by_found, partly=results.partly, part=part, by_code=comparison.by_code
+        )
     splits = {f"in {split.seed}": split.compare(shared) for split in results.splits}
-    return Evidence(comparison.findings, comparison.by_found, results.compare(shared), splits, results.partly, part)
+    return Evidence(
+        comparison.findings,
+        comparison.by_found,
+        results.compare(shared),
+        splits,
+        results.partly,
+        part,
+        comparison.by_code,
+    )
 
 
 def judged(claims: Sequence[Claim], evidence: Evidence, otherwise: Evidence | None = None) -> list[Judged]:
@@ -143,7 +163,7 @@ def look_table(name: str, all_judged: Sequence[Judged]) -> Table:
         for model, verdict in one.verdicts.items()
     ]
     there = dict.fromkeys(look for _, _, verdict in verdicts for look in verdict.looks)
-    first = [look for look in (OVER_ROWS, BY_FOUND, OVER_DATASETS) if look in there]
+    first = [look for look in (OVER_ROWS, BY_FOUND, OVER_DATASETS, BY_CODE) if look in there]
     looks = [*first, *(look for look in there if look not in first)]
     said = {True: "yes", False: "no", None: NOTHING}
     rows = [

@@ -17,6 +17,9 @@ BOTH = "ANN and RF"
 
 OVER_ROWS, BY_FOUND, OVER_DATASETS = "over all rows", "by found plus one", "over dataset means"
 AMONG_SHARED = "in this split, among the methods of all splits"
+BY_CODE = "with the target of the paper's GeCo"
+# Ways of looking that are told beside a verdict, and do not change it.
+_BESIDE = (OVER_DATASETS, BY_CODE)
 # What the words mean, for the reader of a report. `judge` is this in code.
 HOW_JUDGED: tuple[str, ...] = (
     f"{OVER_ROWS}: as in the paper, ranks of all rows, the last place for what was not found, and the critical "
@@ -26,10 +29,12 @@ HOW_JUDGED: tuple[str, ...] = (
     "minutes. For a claim about all methods the main split among these does not count, and where it would change the "
     "verdict the others do not, either: then the methods that are missing decide.",
 )
-BESIDE_THE_VERDICT = (
+BESIDE_THE_VERDICT: tuple[str, ...] = (
     f"For claims of significance it is said beside the verdict what comes of them {OVER_DATASETS}: each dataset is one "
     "observation, with the critical difference of that many datasets. Rows of one dataset are not independent of each "
-    "other, so this is the stricter test; the paper's claims are made over rows."
+    "other, so this is the stricter test; the paper's claims are made over rows.",
+    f"For claims that do not hold over all rows, it is also said what comes of them {BY_CODE}, which in the authors' "
+    "code is always class 1: rows that have it already count as not found. Where they hold then, this is the cause.",
 )
 VERDICTS_IN_WORDS = (
     "A claim holds for a classifier if it does in each of these ways, does not hold if it does in none, and is "
@@ -69,7 +74,8 @@ class Claim:
 class Evidence:
     """What claims are judged by: ``findings`` first of all; without the others, by these alone.
 
-    ``by_found``: where what is not found has the rank after those found. ``splits``: other splits by name, and
+    ``by_found``: where what is not found has the rank after those found. ``by_code``: where GeCo has found what it
+    would with the target of the authors' code. ``splits``: other splits by name, and
     ``of_shared``, the main one, among the methods that are in all of them. ``partly``: methods that were run, but not
     on everything that the findings are about. ``part``: what the findings are about, if that is not the whole run.
     """
@@ -80,6 +86,7 @@ class Evidence:
     splits: Mapping[str, Findings] = field(default_factory=dict)
     partly: Collection[str] = ()
     part: str = ""
+    by_code: Findings | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ def judge(claim: Claim, evidence: Evidence, model: str) -> Verdict:
         return Verdict("not run", str(error))
     looks = {OVER_ROWS: seen.holds} | _other_looks(claim, evidence, model, seen.holds)
     remarks = []
-    against = [name for name, holds in looks.items() if holds != seen.holds and name != OVER_DATASETS]
+    against = [name for name, holds in looks.items() if holds != seen.holds and name not in _BESIDE]
     if against:
         remarks.append(f"{_said(seen.holds)} {OVER_ROWS}, {_said(not seen.holds)} {joined(against)}")
     if seen.doubt:
@@ -130,6 +137,8 @@ def _other_looks(claim: Claim, evidence: Evidence, model: str, holds: bool) -> d
         others[BY_FOUND] = evidence.by_found
         if claim.is_of_significance:
             others[OVER_DATASETS] = evidence.findings.over_datasets()
+    if evidence.by_code is not None and not holds:
+        others[BY_CODE] = evidence.by_code
     found = _looked(claim, others, model)
     if evidence.of_shared is None or not set(claim.needs) <= set(evidence.of_shared.methods):
         return found

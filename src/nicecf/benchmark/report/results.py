@@ -13,7 +13,7 @@ import pandas as pd
 from nicecf.benchmark.paper_datasets import PAPER
 from nicecf.benchmark.report import findings
 from nicecf.benchmark.report.findings import OBSERVATION, QUALITIES, Findings
-from nicecf.benchmark.report.names import OURS, PAPER_METHODS
+from nicecf.benchmark.report.names import OURS, PAPER_GECO, PAPER_METHODS
 from nicecf.benchmark.statistics import Missing
 from nicecf.exceptions import OptionError
 
@@ -57,12 +57,14 @@ class RunFrames:
 class Comparison:
     """Methods that were given the same observations, and what came out. ``extra``: the ones it was made for.
 
-    ``by_found``: what comes out where the rank of what is not found is the number found plus one.
+    ``by_found``: what comes out where the rank of what is not found is the number found plus one. ``by_code``: where
+    the paper's GeCo, if it is among them, aims at class 1 as in the authors' code.
     """
 
     name: str
     findings: Findings
     by_found: Findings
+    by_code: Findings | None = None
     extra: tuple[str, ...] = ()
 
     @property
@@ -185,13 +187,17 @@ class Results:
         """The findings for these methods, worked out once."""
         key = tuple(methods)
         if (key, missing) not in self._kept:
-            self._kept[key, missing] = findings.compare(
-                self.records, key, self.model_names, time_limit=self.about.get("time_limit"), missing=missing
-            )
+            self._kept[key, missing] = self._compared(self.records, key, missing)
         return self._kept[key, missing]
 
+    def _compared(self, records: pd.DataFrame, methods: tuple[str, ...], missing: Missing = "last place") -> Findings:
+        limit = self.about.get("time_limit")
+        return findings.compare(records, methods, self.model_names, time_limit=limit, missing=missing)
+
     def _comparison(self, name: str, methods: Sequence[str], extra: tuple[str, ...] = ()) -> Comparison:
-        return Comparison(name, self.compare(methods), self.compare(methods, "found plus one"), extra)
+        has_geco = name == "paper" and PAPER_GECO in methods
+        by_code = self._compared(_aimed_at_class_1(self.records), tuple(methods)) if has_geco else None
+        return Comparison(name, self.compare(methods), self.compare(methods, "found plus one"), by_code, extra)
 
     def _groups(self) -> list[tuple[str, ...]]:
         """Methods that were not run everywhere; those that were given much the same share a group."""
@@ -234,6 +240,13 @@ def model_name(model: str) -> str:
     ('ANN', 'my model')
     """
     return {"ann": "ANN", "rf": "RF"}.get(model, model)
+
+
+def _aimed_at_class_1(records: pd.DataFrame) -> pd.DataFrame:
+    """The records as they would be if the paper's GeCo aimed at class 1 only: rows that have it are not found."""
+    is_lost = (records["method"] == PAPER_GECO) & (records["predicted"] == 1)
+    empty = {column: records[column].mask(is_lost) for column in (*QUALITIES, "valid_for_other")}
+    return records.assign(status=records["status"].mask(is_lost, "not found"), **empty)
 
 
 def _different(splits: Sequence[Results], seed: object) -> tuple[Results, ...]:
