@@ -204,7 +204,7 @@ def test_every_claim_is_decided_with_its_cause():
     claims = pd.read_csv(TABLES / "claims.csv", keep_default_na=False)
     verdicts = claims[["ANN", "RF"]].to_numpy().ravel()
     assert len(claims) == 42
-    assert set(verdicts) <= {"holds", "borderline", "does not hold", "–"}
+    assert set(verdicts) <= {"holds", "borderline", "does not hold", "\N{EN DASH}"}
     is_open = claims[["ANN", "RF"]].isin(["borderline", "does not hold"]).any(axis=1)
     assert (claims.loc[is_open, "Why"] != "").all()
     assert not claims["Why"].str.contains("cause not established").any()
