@@ -758,6 +758,27 @@ def test_an_auc_within_three_hundredths_is_near():
     assert texts(tables_of(near)["auc_agreement"])["ANN"][:4] == ["2", "1", "1", "0"]
 
 
+def test_an_auc_that_is_not_near_is_explained_by_chance_or_by_the_splits():
+    run = made_up(("monk3",), ("ann",), ("nice-none", "wit"))
+    run = replace(run, datasets=run.datasets.assign(n_test=200, share_of_class_1=0.5))
+
+    def explained(*aucs):
+        runs = [
+            replace(run, models=run.models.assign(auc=auc), about={**run.about, "seed": seed})
+            for seed, auc in enumerate(aucs)
+        ]
+        exceptions = tables_of(runs[0], splits=runs[1:]).get("auc_exceptions")
+        return None if exceptions is None else [cell.text for cell in exceptions.rows[0].cells][2:]
+
+    assert explained(0.962) is None  # the paper's is 0.992
+    # By Hanley and McNeil the standard error of 0.992 on 100 and 100 rows is 0.0064: 1.96 times the root of 2 of it.
+    assert explained(0.9) == ["0.992", "0.900", "0.900", "0.900", "-0.092", "0.018", "no"]
+    assert explained(0.9, 0.8, 0.993) == ["0.992", "0.800", "0.900", "0.993", "-0.092", "0.018", "yes"]
+    small = replace(run, datasets=run.datasets.assign(n_test=6))
+    table = tables_of(replace(small, models=small.models.assign(auc=0.94)))["auc_exceptions"]
+    assert table.rows[0].cells[-1].text == "yes"
+
+
 def test_two_runs_of_one_split_are_refused():
     run = made_up(("monk3",), ("rf",), ("nice-none", "wit"), rows=2)
     with pytest.raises(OptionError, match=r"two of the runs have the seed 0: .* Pass runs with different seeds"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nicecf.benchmark.report import about, claim_tables, paper, pictures, split_tables
+from nicecf.benchmark.report import about, auc_tables, claim_tables, paper, pictures, split_tables
 from nicecf.benchmark.report import comparison_tables as comparisons
 from nicecf.benchmark.report import significance_tables as significance
 from nicecf.benchmark.report import tables as plain
@@ -62,7 +62,12 @@ def _summary(results: Results, judged: Sequence[Judged]) -> list[Block]:
 
 
 def _data(results: Results) -> list[Block]:
-    tables = (plain.auc_agreement(results), plain.data_summary(results), plain.autoencoders(results))
+    tables = (
+        auc_tables.auc_agreement(results),
+        auc_tables.auc_exceptions(results),
+        plain.data_summary(results),
+        plain.autoencoders(results),
+    )
     return [table for table in tables if table is not None]
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from nicecf.benchmark.paper_datasets import PAPER
 from nicecf.benchmark.report import paper
+from nicecf.benchmark.report.auc_tables import median_aucs, of_splits
 from nicecf.benchmark.report.findings import (
     QUALITIES,
     common,
@@ -24,8 +25,6 @@ _BY_DATASET = {
     "ae_error": ("Autoencoder error, mean", 4),
     "ms": ("CPU time, mean (ms)", 1),
 }
-# How far an AUC may be from the paper's to count as the same: splits of one dataset differ by about that much.
-_NEAR = 0.03
 _SHAPE = ("n_rows", "n_features", "n_categorical", "n_numerical")
 
 
@@ -55,45 +54,9 @@ def data_summary(results: Results) -> Table:
     rows.append(line("mean", [*[number(None)] * 4, *[number(None)] * 3, *_beside(means)[3:]]))
     note = (
         "Class imbalance: the share of class 1. Where the paper prints another shape than the file has, it stands "
-        f"behind. AUC: on the test set, {_of_splits(results)}; the paper's is of one split of its own."
+        f"behind. AUC: on the test set, {of_splits(results)}; the paper's is of one split of its own."
     )
     return Table("data_summary", "The datasets, and how well the classifiers do", tuple(head), tuple(rows), note)
-
-
-def median_aucs(results: Results) -> pd.Series:
-    """By model and dataset, the median over the splits."""
-    frames = pd.concat([split.models for split in results.all_splits])
-    return frames.groupby(["model", "dataset"])["auc"].median()
-
-
-def auc_agreement(results: Results) -> Table | None:
-    """How many datasets have an AUC near the paper's; None where there is no dataset or classifier of the paper."""
-    aucs = median_aucs(results)
-    rows = []
-    for model in ("ann", "rf"):
-        names = [name for name in results.dataset_names if name in PAPER and (model, name) in aucs.index]
-        differences = np.array(
-            [aucs[model, name] - getattr(PAPER[name], f"auc_{model}") for name in names], dtype=np.float64
-        )
-        differences = differences[~np.isnan(differences)]
-        if not len(differences):
-            continue
-        # A little more, since figures of three digits that are 0.03 apart need not be so in binary.
-        is_near = np.abs(differences) <= _NEAR + 1e-9
-        counts = [len(differences), is_near.sum(), (~is_near & (differences < 0)).sum()]
-        counts.append((~is_near & (differences > 0)).sum())
-        cells = [number(float(count), 0) for count in counts]
-        rows.append(line(model_name(model), [*cells, number(float(np.median(differences)), 3, sign=True)]))
-    if not rows:
-        return None
-    head = ("", "Datasets", f"Within {_NEAR} of the paper", "Lower", "Higher", "Median difference")
-    note = f"AUC on the test set, {_of_splits(results)}, beside the paper's, which is of one split of its own."
-    return Table("auc_agreement", "AUC: how many datasets are near the paper's", head, tuple(rows), note)
-
-
-def _of_splits(results: Results) -> str:
-    n_splits = len(results.all_splits)
-    return "of one split" if n_splits == 1 else f"the median of {n_splits} splits"
 
 
 def autoencoders(results: Results) -> Table | None:
