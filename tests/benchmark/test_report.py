@@ -892,7 +892,7 @@ def test_the_report_says_what_was_run_and_what_was_reduced(odd):
         "Rows: 4 for each dataset and classifier; the paper has 200",
         "the profile quick searches a small part",
         "scored by its best one",
-        "20 s (of the clock) for an explanation",
+        "20 s (of processor time) for an explanation",
         "on the first 3 rows of each dataset and classifier, and the time rank is by it",
         "32.4 % (ANN) and 35.5 % (RF)",
     ):

@@ -117,7 +117,7 @@ def _reductions(results: Results) -> list[str]:
         points.append("Classifiers: the profile quick searches a small part of the paper's grid of parameters.")
     if (limit := results.about.get("time_limit")) is not None:
         points.append(
-            f"Time: {limit} s (of the clock) for an explanation, so n times as much for a batch of n rows. Rows "
+            f"Time: {limit} s (of processor time) for an explanation, so n times as much for a batch of n rows. Rows "
             "without a counterfactual by then count as not found. Searches that have one by then (NICE has its donor, "
             "GeCo and Growing Spheres their best so far) hand it out: cut short, but found. The paper has no limit."
         )

@@ -79,7 +79,8 @@ def auc_exceptions(results: Results) -> Table | None:
     note = (
         "By chance: what two AUCs of as many test rows as here differ by in 95 of 100 cases (Hanley and McNeil 1982), "
         "with test rows alone being drawn anew; training rows and the classifiers' random numbers add to it. "
-        "Explained: the difference is within that, or the paper's AUC is between the lowest and the highest of our splits."
+        "Explained: the difference is within that, or the paper's AUC is between the lowest and the highest of our "
+        "splits."
     )
     head = ("Name", "Classifier", "Paper", "Lowest", "Median", "Highest", "Difference", "By chance", "Explained")
     title = f"AUC: the datasets that are not within {_NEAR} of the paper's"
