@@ -1213,3 +1213,25 @@ def test_benchmarks_say_what_the_system_says_of_a_name(refused):
     assert "a name with bytes that are not text" in refused(
         "benchmark", "run", "--datasets", "\udcff.csv", "--out", "b", code=2
     )
+
+
+def test_a_folder_of_parquet_files_is_fitted_like_one_file(run, refused, here, monkeypatch):
+    monkeypatch.setattr("nicecf.tables.files.parquet_parts.ROWS_IN_PART", 100)
+    train = pd.read_parquet("train.parquet")
+    Path("train").mkdir()
+    for at in range(0, 600, 250):
+        train.iloc[at : at + 250].to_parquet(f"train/{at:03}.parquet")
+    options = ["--label", "decision", "--model", "model.joblib", "--trust-pickle", "--out", "of_parts.nice"]
+    code, out, _ = run("fit", "--train", "train", *options)
+    assert code == 0
+    assert "600 rows" in out
+    model = joblib.load("model.joblib")
+    parts, whole = (NICE.load(path, model=model) for path in ("of_parts.nice", "credit.nice"))
+    new = train.drop(columns="decision").iloc[:20]
+    pd.testing.assert_frame_equal(parts.explain(new).to_frame(), whole.explain(new).to_frame())
+    assert "--text is for a file, and train is a folder" in refused(
+        "fit", "--train", "train", *options, "--text", "age", code=2
+    )
+    assert "train has no column 'decisions', which --label names" in refused(
+        "fit", "--train", "train", "--label", "decisions", *options[2:]
+    )

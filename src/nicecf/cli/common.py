@@ -9,7 +9,7 @@ import shlex
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nicecf.cli.language import phrase
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nicecf import NICE, Constraints, Wording
     from nicecf.support.progress import Choice
     from nicecf.tables.files import FileTable, Layout
+    from nicecf.tables.files.parquet_parts import ParquetTable
 
 STYLES = ("sentence", "bullets", "analyst", "letter")
 
@@ -163,19 +164,44 @@ def training_table(path: str, options: argparse.Namespace) -> pd.DataFrame:
     return table.reset_index(drop=True)
 
 
-def split(table: pd.DataFrame, path: str, *, label: str | None, ignored: Sequence[str]) -> tuple[pd.DataFrame, Any]:
-    """The features of a training table and its labels, None if no column is named; FileError if one is not there."""
+def training_parts(options: argparse.Namespace) -> tuple[ParquetTable, Any]:
+    """The features of a training table in a folder of Parquet files, which is read in parts, and its labels."""
+    from nicecf.exceptions import OptionError
+    from nicecf.tables.files.parquet_parts import ParquetTable
+
+    for option in ("format", "text", "dates"):
+        if getattr(options, option):
+            raise OptionError(
+                f"--{option} is for a file, and {options.train} is a folder, of Parquet files, which have types of "
+                "their own. Leave it out."
+            )
+    table = ParquetTable.of(options.train)
+    label, ignored = options.label, options.ignore
+    _check_columns(table.columns, options.train, label, ignored)
+    features = table.without([*ignored, *([] if label is None else [label])])
+    return features, None if label is None else table.labels(label)
+
+
+def _check_columns(columns: Collection[Any], path: str, label: str | None, ignored: Sequence[str]) -> None:
+    """FileError unless a table has the columns that --label and --ignore name."""
     from nicecf.exceptions import FileError, did_you_mean, listed
 
     for option, wanted in (("--label", [label] if label is not None else []), ("--ignore", ignored)):
         for name in wanted:
-            if name not in table:
+            if name not in columns:
                 raise FileError(
                     f"{path} has no column {name!r}, which {option} names; its columns are "
-                    f"{listed(table.columns)}.{did_you_mean(name, table.columns)}"
+                    f"{listed(columns)}.{did_you_mean(name, columns)}"
                 )
     if label in ignored:
         raise FileError(f"{label!r} is the label column; it cannot be ignored.")
+
+
+def split(table: pd.DataFrame, path: str, *, label: str | None, ignored: Sequence[str]) -> tuple[pd.DataFrame, Any]:
+    """The features of a training table and its labels, None if no column is named; FileError if one is not there."""
+    from nicecf.exceptions import FileError
+
+    _check_columns(table.columns, path, label, ignored)
     y = None if label is None else table[label]
     if y is not None and y.isna().any():
         raise FileError(f"{path} has {int(y.isna().sum()):,} rows without a label in {label!r}; remove them.")

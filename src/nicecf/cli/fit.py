@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from nicecf import NICE
+    from nicecf.tables.files.parquet_parts import ParquetTable
 
 _EXAMPLE = """\
 example:
@@ -35,7 +37,12 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=_run)
-    parser.add_argument("--train", required=True, metavar="FILE", help="training table (.csv, .parquet, ...; - stdin)")
+    parser.add_argument(
+        "--train",
+        required=True,
+        metavar="FILE",
+        help="training table (.csv, .parquet, ...; - stdin), or a folder of Parquet files",
+    )
     parser.add_argument(
         "--label", metavar="COLUMN", help="column with the labels (may be left out with --no-justified)"
     )
@@ -76,6 +83,7 @@ def _run(options: argparse.Namespace) -> int:
     from nicecf import NICE
     from nicecf.exceptions import ModelError, OptionError, listed
     from nicecf.models import files as modelfiles
+    from nicecf.tables.files.parquet_parts import ParquetTable
 
     if options.label is None and not options.no_justified:
         raise OptionError("--label is missing: name the label column of the training table (or use --no-justified).")
@@ -83,9 +91,9 @@ def _run(options: argparse.Namespace) -> int:
     common.check_outputs({"--out": options.out}, [options.train, model_file, options.rules])
     rules = common.rules_of(options)
     model = common.load_model(options)
-    table = common.training_table(options.train, options)
-    X, y = common.split(table, options.train, label=options.label, ignored=options.ignore)
-    X = _as_trained(X, model, options)
+    X, y = _training(options)
+    trained = _trained_columns(X.columns, model, options)
+    X = X.only(trained) if isinstance(X, ParquetTable) else X[trained]
     labels = _labels(model, options, y)
     nice = NICE(
         model,
@@ -107,7 +115,8 @@ def _run(options: argparse.Namespace) -> int:
     try:
         nice.fit(X, y, progress=common.progress("training rows"))
     except ModelError as error:
-        numbers = [str(name) for name in X.select_dtypes("number").columns]
+        table = X.like() if isinstance(X, ParquetTable) else X
+        numbers = [str(name) for name in table.select_dtypes("number").columns]
         hint = f" Read as numbers: {listed(numbers)}; if one is a code such as 01234, add --text COLUMN."
         raise ModelError(f"{error}{hint if numbers and not options.text else ''}") from error
     notes = {
@@ -120,18 +129,27 @@ def _run(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _as_trained(X: pd.DataFrame, model: Any, options: argparse.Namespace) -> pd.DataFrame:
+def _training(options: argparse.Namespace) -> tuple[pd.DataFrame | ParquetTable, Any]:
+    """The features of the training table, read in parts if it is a folder, and its labels."""
+    if os.path.isdir(options.train):
+        return common.training_parts(options)
+    table = common.training_table(options.train, options)
+    return common.split(table, options.train, label=options.label, ignored=options.ignore)
+
+
+def _trained_columns(columns: Sequence[str], model: Any, options: argparse.Namespace) -> list[str]:
     """The columns in the order that the model was trained on, if the model knows it."""
     from nicecf.exceptions import FileError, did_you_mean, listed
     from nicecf.models.boosters import columns_of, is_booster
     from nicecf.tables.requirements import untrained
 
     if is_booster(model):
-        trained = columns_of(model, X.columns)
+        trained = columns_of(model, columns)
     else:
         trained = [str(name) for name in _said_by(model, "feature_names_in_", [])]
-    missing = [name for name in trained if name not in X]
-    extra = [str(name) for name in X.columns if name not in trained] if trained else []
+    known = list(columns)
+    missing = [name for name in trained if name not in known]
+    extra = [str(name) for name in known if name not in trained] if trained else []
     if missing:
         close = did_you_mean(missing[0], extra).replace("Did you mean", "Is it")
         raise FileError(f"{untrained(options.train, missing, extra)}.{close}")
@@ -141,12 +159,12 @@ def _as_trained(X: pd.DataFrame, model: Any, options: argparse.Namespace) -> pd.
             f"{shlex.quote(','.join([*options.ignore, *extra]))}"
         )
     n_trained = None if is_booster(model) else _said_by(model, "n_features_in_", None)
-    if not trained and isinstance(n_trained, int) and n_trained != X.shape[1]:
+    if not trained and isinstance(n_trained, int) and n_trained != len(known):
         raise FileError(
-            f"{options.train} has {common.counted(X.shape[1], 'feature column')}, {listed(X.columns)}, but the model "
+            f"{options.train} has {common.counted(len(known), 'feature column')}, {listed(known)}, but the model "
             f"was trained on {n_trained} (without names). Leave out the others with --ignore."
         )
-    return X[trained] if trained else X
+    return trained or known
 
 
 def _labels(model: Any, options: argparse.Namespace, y: Any) -> list[Any]:

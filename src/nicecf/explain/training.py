@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
@@ -29,6 +30,7 @@ from nicecf.support.digests import fingerprint
 from nicecf.support.progress import Choice
 from nicecf.support.types import Floats, Ints, Objects, Table
 from nicecf.tables.ordered import Ordinal
+from nicecf.tables.parts import TableInParts, read_training
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import TableStatistics
 
@@ -100,7 +102,7 @@ class ModelOptions:
 
 def learn(
     options: ModelOptions,
-    X: Table,
+    X: Table | TableInParts,
     y: Any,
     *,
     categorical_features: Any,
@@ -116,7 +118,7 @@ def learn(
     """
     if is_baseline:
         _check_has_classes(options.model)
-    table, whole = Schema.of(X, categorical_features, ordinal)
+    table, whole = read_training(X, categorical_features, ordinal)
     if is_baseline:
         table = replace(table, columns=tuple(replace(column, is_free_text=False) for column in table.columns))
     schema, values = moving(table, whole, constraints)
@@ -191,8 +193,8 @@ def _fingerprints(
     missing = (-1.0 if column.is_categorical else np.nan for column in schema.columns)
     columns = (np.where(np.isnan(cells), empty, cells + 0.0) for cells, empty in zip(values.T, missing, strict=True))
     return {
-        "model": fingerprint(list(panel.classes), np.round(said, 6) + 0.0),
-        "training": fingerprint(kinds, *columns, labels),
+        "model": fingerprint([list(panel.classes), np.round(said, 6) + 0.0]),
+        "training": fingerprint(chain([kinds], columns, [labels])),
     }
 
 
@@ -328,7 +330,7 @@ def _labels(y: Any, n_rows: int, *, is_needed: bool) -> Objects | None:
         )
     if y is None:
         return None
-    labels = np.asarray(y.to_list() if hasattr(y, "to_list") else y, dtype=object)
+    labels = _objects(y)
     if labels.ndim != 1:
         raise SchemaError(
             f"y must have one label per row, got shape {labels.shape}. Pass one column, such as y.iloc[:, 0]."
@@ -339,3 +341,9 @@ def _labels(y: Any, n_rows: int, *, is_needed: bool) -> Objects | None:
     if missing.any():
         raise SchemaError(f"y has no label for row {int(np.argmax(missing))}. Drop the rows without a label.")
     return labels
+
+
+def _objects(y: Any) -> Objects:
+    if isinstance(y, pd.Series) and isinstance(y.dtype, pd.CategoricalDtype):  # an object for each class, not each row
+        return np.array([*y.cat.categories, np.nan], dtype=object)[y.cat.codes]
+    return np.asarray(y.to_list() if hasattr(y, "to_list") else y, dtype=object)

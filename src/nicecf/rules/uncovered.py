@@ -16,12 +16,15 @@ from nicecf.tables.schema import Schema
 
 # More findings are not named one by one.
 _MOST_NAMED = 3
+# What a million rows show is looked for in no more: of a table that is not in memory, much would be copied.
+_MOST_ROWS = 1_000_000
 
 
 def warn_of_uncovered(schema: Schema, values: Floats, constraints: Constraints | None) -> None:
     """Warn, in one message with the line to add, of columns that follow from others without a rule that says so."""
     rules = constraints or Constraints()
-    found = [one for one in certain_findings(TableFacts.of_rows(schema, values)) if not _is_covered(one, rules)]
+    facts = TableFacts.of_rows(schema, values).sample(_MOST_ROWS)
+    found = [one for one in certain_findings(facts) if not _is_covered(one, rules)]
     if not found:
         return
     named = [f"{listed(one.features)} ({one.seen})" for one in found[:_MOST_NAMED]]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from nicecf.support.types import Json
 
 
-def fingerprint(*parts: object) -> str:
+def fingerprint(parts: Iterable[object]) -> str:
     """A digest of arrays (their dtypes, shapes and bytes) and of anything else by its repr."""
     digest = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray):
             digest.update(f"{part.dtype.str}{part.shape}".encode())
-            digest.update(np.ascontiguousarray(part).tobytes())
+            digest.update(np.ascontiguousarray(part).data)
         else:
             digest.update(repr(part).encode())
     return f"sha256:{digest.hexdigest()}"

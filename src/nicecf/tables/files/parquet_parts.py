@@ -1,0 +1,195 @@
+"""Folders of Parquet files as one table, read file by file and part by part; needs pyarrow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import union_categoricals
+
+from nicecf.exceptions import FileError, did_you_mean, listed
+from nicecf.tables.files.arrow import extension_in, in_floats, pyarrow
+from nicecf.tables.parts import TableInParts
+
+# A part of this many rows takes little memory, and is large enough for a model to be asked about at once.
+ROWS_IN_PART = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetTable(TableInParts):
+    """The Parquet files of a folder as one table, by the order of their names.
+
+    ``columns``: those that are read; ``schema``: the types of all of them.
+    """
+
+    name: str
+    paths: tuple[Path, ...]
+    columns: tuple[str, ...]
+    schema: Any
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> ParquetTable:
+        """A folder of Parquet files, or one such file; FileError if there is none, or if their columns differ."""
+        paths = parquet_files(path)
+        schema = _schema_of(paths[0])
+        for one in paths[1:]:
+            schema = _joined(schema, _schema_of(one), paths[0], one)
+        index = (schema.pandas_metadata or {}).get("index_columns", [])
+        columns = tuple(one for one in schema.names if one not in index)
+        return cls(os.fspath(path), tuple(paths), columns, schema)
+
+    def without(self, columns: Collection[str]) -> ParquetTable:
+        """The same rows without some columns."""
+        left = tuple(one for one in self.columns if one not in set(columns))
+        return replace(self, columns=left)
+
+    def only(self, columns: Sequence[str]) -> ParquetTable:
+        """The same rows with these columns, in this order; FileError where there is no such column."""
+        for one in columns:
+            if one not in self.columns:
+                raise FileError(
+                    f"{self.name} has no column {one!r}; its columns are {listed(self.columns)}."
+                    f"{did_you_mean(one, self.columns)}"
+                )
+        return replace(self, columns=tuple(columns))
+
+    def labels(self, column: str) -> pd.Series[Any]:
+        """A column as a whole, text as categories; FileError where there is no such column, or a cell without value."""
+        parts = [part[column] for part in self.only([column])]
+        n_missing = sum(int(part.isna().sum()) for part in parts)
+        if n_missing:
+            raise FileError(f"{self.name} has {n_missing:,} rows without a label in {column!r}; remove them.")
+        if parts and not pd.api.types.is_numeric_dtype(parts[0].dtype):
+            return pd.Series(union_categoricals([part.astype("category") for part in parts]), name=column)
+        return pd.concat(parts, ignore_index=True) if parts else pd.Series(name=column)
+
+    @property
+    def n_rows(self) -> int:
+        """By what the files say of themselves."""
+        return sum(_opened(path).metadata.num_rows for path in self.paths)
+
+    def like(self) -> pd.DataFrame:
+        """The first part; and for a column without a value there, a row with one."""
+        parts = iter(self)
+        first = next((part for part in parts if len(part)), None)
+        if first is None:
+            raise FileError(f"{self.name} has no rows.")
+        rows, empty = [first], [name for name in first if first[name].isna().all()]
+        for part in parts if empty else ():
+            found = {name: part[name].first_valid_index() for name in empty}
+            rows += [part.loc[[row]] for row in found.values() if row is not None]
+            empty = [name for name, row in found.items() if row is None]
+            if not empty:
+                break
+        return pd.concat(rows, ignore_index=True) if len(rows) > 1 else first
+
+    def __iter__(self) -> Iterator[pd.DataFrame]:
+        for path in self.paths:
+            for batch in _batches(path, self.columns):
+                yield self._frame(batch)
+
+    def _frame(self, batch: Any) -> pd.DataFrame:
+        """A part as a frame, with the dtypes that the whole table would have."""
+        pa = pyarrow("a folder of Parquet files")
+        table = pa.Table.from_batches([batch]).select(list(self.columns))
+        types = pa.schema([self.schema.field(name) for name in self.columns], self.schema.metadata)
+        frame: pd.DataFrame = table.cast(types).to_pandas()  # a column of nulls in one file has no type of its own
+        # Integers and booleans with a missing value are something else in pandas: wherever in the table it is missing.
+        wider = {
+            name: "object" if dtype.kind == "b" else "float64"
+            for name, dtype in frame.dtypes.items()
+            if name in self._with_missing and isinstance(dtype, np.dtype) and dtype.kind in "biu"
+        }
+        return in_floats(frame.astype(wider).reset_index(drop=True))
+
+    @cached_property
+    def _with_missing(self) -> frozenset[str]:
+        """The columns in which some cell is missing, by what the files say, or by looking at them."""
+        return frozenset(name for name in self.columns if any(_has_missing(path, name) for path in self.paths))
+
+
+def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
+    """The Parquet files of a folder, by name, or the one that a path names; FileError if there is none.
+
+    Names that begin with a dot or an underscore are left out, as Spark's own marks are.
+    """
+    folder = Path(path)
+    if folder.is_file():
+        return [folder]
+    if not folder.is_dir():
+        raise FileError(f"there is no file or folder {os.fspath(path)}.")
+    found = [one for ending in ("*.parquet", "*.pq") for one in folder.rglob(ending) if one.is_file()]
+    hidden = (".", "_")
+    found = [one for one in found if not any(part.startswith(hidden) for part in one.relative_to(folder).parts)]
+    if not found:
+        raise FileError(f"{os.fspath(path)} is a folder without Parquet files (*.parquet).")
+    return sorted(found)
+
+
+def _opened(path: Path) -> Any:
+    parquet = pyarrow(f"reading {path}").parquet
+    try:
+        return parquet.ParquetFile(path)
+    except Exception as error:  # of a file that is damaged: whatever can be wrong in it
+        raise FileError(
+            f"{path} cannot be read as Parquet ({' '.join(str(error).split())[:200]}). Is it complete, and is it what "
+            "its name says?"
+        ) from error
+
+
+def _batches(path: Path, columns: Sequence[str]) -> Iterator[Any]:
+    pa = pyarrow(f"reading {path}")
+    try:
+        yield from _opened(path).iter_batches(ROWS_IN_PART, columns=list(columns), use_threads=False)
+    except pa.ArrowException as error:
+        raise FileError(f"{path} cannot be read as Parquet ({' '.join(str(error).split())[:200]}).") from error
+
+
+def _schema_of(path: Path) -> Any:
+    schema = _opened(path).schema_arrow
+    if found := extension_in(schema):
+        column, of = found
+        raise FileError(
+            f"{path} cannot be used: column {column!r} is of the extension type {of!r}, which Parquet does not have "
+            "itself. Convert it to text or a number, and write the file again."
+        )
+    return schema
+
+
+def _joined(first: Any, schema: Any, of_first: Path, path: Path) -> Any:
+    """The schema of two files; FileError unless they have the same columns, of the same types."""
+    pa = pyarrow(f"reading {path}")
+    missing = [name for name in first.names if name not in schema.names]
+    extra = [name for name in schema.names if name not in first.names]
+    if missing or extra:
+        what = f"lacks {listed(missing)}" if missing else f"also has {listed(extra)}"
+        raise FileError(f"{path} {what}, unlike {of_first}: all files of a folder must have the same columns.")
+    for at, name in enumerate(first.names):
+        own, other = schema.field(name).type, first.field(name).type
+        if pa.types.is_null(other):  # a column in which all is missing
+            first = first.set(at, schema.field(name))
+        elif not own.equals(other) and not pa.types.is_null(own):
+            raise FileError(
+                f"column {name!r} is {own} in {path}, but {other} in {of_first}: all files of a folder must have the "
+                "same types. Convert one of them."
+            )
+    return first
+
+
+def _has_missing(path: Path, column: str) -> bool:
+    metadata = _opened(path).metadata
+    for group in range(metadata.num_row_groups):
+        of_group = metadata.row_group(group)
+        at = [of_group.column(j).path_in_schema for j in range(of_group.num_columns)].index(column)
+        statistics = of_group.column(at).statistics
+        if statistics is None or not statistics.has_null_count:
+            return any(batch.column(0).null_count for batch in _batches(path, [column]))
+        if statistics.null_count:
+            return True
+    return False
