@@ -182,14 +182,14 @@ def _add_unlike(sums: Any, codes: Any, code: Any, weight: Any) -> None:
 def _sum_bytes(
     metric: _Metric, row: Floats, low: Floats, high: Floats, has_missing: Any, codes: Any, sums: Any
 ) -> float:
-    """Fill in the distances to the donors of a leaf by their bytes; returns how far below its sum a true one may be.
+    """Fill in the distances to the donors of a leaf by their bytes; returns by how much a true one may be below its sum.
 
-    Two values that are compared by equality may have the same byte: a true distance may be far above its sum.
+    What all donors of the leaf have in common is not in the sums, but taken off what is returned: no need to look at
+    them for it. Two values that are compared by equality may have the same byte: a true distance may be far larger.
     """
     n_donors = len(sums)
     sums[:] = 0.0
-    same = 0.0  # what all donors of the leaf have in common: it costs no look at them
-    half_steps = size = 0.0
+    same = half_steps = size = 0.0
     for j in metric.columns:
         value, scale, weight = row[j], metric.scales[j], metric.weights_in_units[j]
         own = codes[j * n_donors : (j + 1) * n_donors]
@@ -210,9 +210,7 @@ def _sum_bytes(
             half_steps += 0.5 * step
             size += abs(offset) + (_LAST + 1) * step
         size += weight
-    for i in range(n_donors):
-        sums[i] += np.float32(same)
-    return 1.0001 * half_steps + (len(metric.columns) + 8) * _ROUNDING * (size + same) + _TINY
+    return 1.0001 * half_steps + (len(metric.columns) + 8) * _ROUNDING * (size + same) + _TINY - same
 
 
 @_part_of_it
@@ -233,8 +231,9 @@ def _insert(near: _Near, distance: float, place: int, position: int) -> None:
 
 @_part_of_it
 def _farthest_sum(metric: _Metric, near: _Near, margin: float) -> Any:
-    """The largest sum whose donor may still be among the nearest; the factor is for rounding to float32."""
-    return np.float32((near.distance[-1] / metric.unit + margin) * 1.000001)
+    """The largest sum whose donor may still be among the nearest."""
+    farthest = near.distance[-1] / metric.unit + margin
+    return np.float32(farthest + 1e-6 * abs(farthest))  # never rounded down
 
 
 @_part_of_it

@@ -332,8 +332,8 @@ def _boxes(values: Floats, starts: Ints) -> Leaves:
         nothing = np.empty((0, values.shape[1]))
         return Leaves(starts, nothing, nothing, nothing.astype(bool), nothing.astype(bool))
     shape = (len(starts) - 1, values.shape[1])
-    low, high = np.empty(shape), np.empty(shape)
-    has_missing, is_missing = np.empty(shape, dtype=bool), np.empty(shape, dtype=bool)
+    low, high = np.empty(shape, order="F"), np.empty(shape, order="F")
+    has_missing, is_missing = np.empty(shape, dtype=bool, order="F"), np.empty(shape, dtype=bool, order="F")
     first, last = starts[0], starts[-1]
     for j in range(values.shape[1]):
         column = values[first:last, j]
