@@ -12,6 +12,7 @@ from nicecf.rules.kinds.step import InSteps
 from nicecf.rules.row_rules import Rules
 from nicecf.search.distance import Heom
 from nicecf.search.neighbors import DonorIndex
+from nicecf.search.sketch import SWITCH
 
 
 def brute_force(row, training, groups, wanted, heom):
@@ -114,6 +115,7 @@ def test_values_stay_with_their_positions():
 
 def test_most_leaves_are_never_looked_at(monkeypatch):
     """What makes it fast, counted: of 200 leaves of a clustered table, a row looks at a few."""
+    monkeypatch.setenv(SWITCH, "0")
     random = np.random.default_rng(0)
     centers = random.random((300, 5)) * 100
     training = centers[random.integers(0, 300, 20_000)] + random.random((20_000, 5))
@@ -127,7 +129,7 @@ def test_most_leaves_are_never_looked_at(monkeypatch):
     for row in centers[:20]:
         index.nearest(row[None], np.ones((1, 1), bool))
     assert len(index.leaves[0].starts) > 150
-    assert len(visits) / 20 < 8
+    assert 1 <= len(visits) / 20 < 8
 
 
 @pytest.mark.parametrize("n_equal", [1, 600, 2000])

@@ -108,6 +108,11 @@ class Rules:
         """Whether some feature cannot take every value, so that a donor may be seen as another row."""
         return bool(self.restricts.any())
 
+    @property
+    def only_fixes(self) -> bool:
+        """Whether features cannot change at all or can take every value."""
+        return bool((self.restricts == self.is_fixed).all())
+
     def may_take(self, lines: Ints, donors: Floats) -> Bools:
         """Which of the donors' values each row may take: shape (lines, donors, features). Not those that are fixed."""
         shape = (len(lines), len(donors))

@@ -3,7 +3,8 @@
 The donors of each class are cut into leaves of a few hundred similar rows, as a k-d tree would, and each leaf knows
 the smallest box around it. The distance from a row to a box is at most that to any donor inside, so leaves whose box
 is farther than the best donor so far are never looked at. What is left is plain arithmetic on whole leaves, for many
-rows at once. Why not a ready-made index: docs/adr/0003-nearest-neighbors.md.
+rows at once. Why not a ready-made index: docs/adr/0003-nearest-neighbors.md. Where numba is installed, large tables are
+searched by compiled code (`kernel`), with the same answers: docs/adr/0032-a-compiled-donor-search.md.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from nicecf.rules.row_rules import Rules
 from nicecf.search.distance import Heom
+from nicecf.search.sketch import Sketches, compiled_for
 from nicecf.support.types import Bools, Floats, Ints
 
 LEAF_SIZE = 512
@@ -44,7 +46,7 @@ class DonorIndex:
     """All donors, sorted by class and leaf.
 
     ``positions`` are the donors' rows in the training table, ``values`` their features; ``other_positions`` and
-    ``other_values`` are those of the training rows that are no donors.
+    ``other_values`` are those of the training rows that are no donors. ``sketches`` is for the compiled search.
     """
 
     distance: Heom
@@ -53,6 +55,7 @@ class DonorIndex:
     leaves: tuple[Leaves, ...]
     other_values: Floats
     other_positions: Ints
+    sketches: Sketches
 
     @classmethod
     def of(
@@ -84,14 +87,10 @@ class DonorIndex:
     def cut(cls, values: Floats, positions: Ints, starts: Sequence[Ints], distance: Heom) -> DonorIndex:
         """Index rows that are in order already, the donors first; ``starts``: of each group, see `Leaves`."""
         n_donors = int(starts[-1][-1])
-        return cls(
-            distance,
-            values[:n_donors],
-            positions[:n_donors],
-            tuple(_boxes(values, bounds) for bounds in starts),
-            values[n_donors:],
-            positions[n_donors:],
-        )
+        donors, of_donors = values[:n_donors], positions[:n_donors]
+        leaves = tuple(_boxes(values, bounds) for bounds in starts)
+        sketches = Sketches(donors, of_donors, leaves, distance.scales == 0.0)
+        return cls(distance, donors, of_donors, leaves, values[n_donors:], positions[n_donors:], sketches)
 
     def weighed(self, distance: Heom) -> DonorIndex:
         """The same rows in the same leaves, for a distance with other weights: what a new index would be."""
@@ -136,6 +135,10 @@ class DonorIndex:
         for these rows, the distance is that to the donor as the row may take it.
         """
         found = _Nearest(len(rows), k)
+        if (rules is None or rules.only_fixes) and compiled_for(len(self.values)) is not None:
+            is_fixed = np.zeros(rows.shape[1], dtype=bool) if rules is None else rules.is_fixed
+            self.sketches.search(self.distance, rows, wanted, is_fixed, found.arrays)
+            return found.place, found.distance
         for group, leaves in enumerate(self.leaves):
             asking = np.flatnonzero(wanted[:, group])
             n_leaves = len(leaves.starts) - 1
@@ -219,6 +222,11 @@ class _Nearest:
         self.distance = np.full((n_rows, k), np.inf)
         self.place = np.full((n_rows, k), -1, dtype=np.intp)
         self._position = np.full((n_rows, k), _NONE, dtype=np.intp)
+
+    @property
+    def arrays(self) -> tuple[Floats, Ints, Ints]:
+        """Distances, places and positions, for a search that fills them in itself."""
+        return self.distance, self.place, self._position
 
     def radius(self, rows: Ints) -> Floats:
         """How far a donor may be to be of interest."""
@@ -324,8 +332,8 @@ def _boxes(values: Floats, starts: Ints) -> Leaves:
         nothing = np.empty((0, values.shape[1]))
         return Leaves(starts, nothing, nothing, nothing.astype(bool), nothing.astype(bool))
     shape = (len(starts) - 1, values.shape[1])
-    low, high = np.empty(shape), np.empty(shape)
-    has_missing, is_missing = np.empty(shape, dtype=bool), np.empty(shape, dtype=bool)
+    low, high = np.empty(shape, order="F"), np.empty(shape, order="F")
+    has_missing, is_missing = np.empty(shape, dtype=bool, order="F"), np.empty(shape, dtype=bool, order="F")
     first, last = starts[0], starts[-1]
     for j in range(values.shape[1]):
         column = values[first:last, j]
