@@ -82,7 +82,9 @@ def searches(draw):
     random = np.random.default_rng(draw(st.integers(0, 100)))
     groups = random.integers(-1, n_groups, len(training))
     wanted = random.random((len(rows), n_groups)) < 0.7
-    index = DonorIndex.of(training.copy(order="F"), groups, n_groups, heom, leaf_size=draw(st.sampled_from([1, 2, 7, 512])))
+    index = DonorIndex.of(
+        training.copy(order="F"), groups, n_groups, heom, leaf_size=draw(st.sampled_from([1, 2, 7, 512]))
+    )
     return index, training, groups, rows, wanted
 
 
@@ -228,7 +230,10 @@ def test_a_numba_that_cannot_be_imported_is_said_and_done_without(monkeypatch):
         raise ImportError("Numba needs NumPy 2.0 or less")
 
     monkeypatch.setattr(sketch, "import_module", broken)
-    with compiled(True), pytest.warns(UserWarning, match="without numba, which cannot be imported: Numba needs NumPy 2.0"):
+    with (
+        compiled(True),
+        pytest.warns(UserWarning, match="without numba, which cannot be imported: Numba needs NumPy 2.0"),
+    ):
         assert sketch.compiled_for(10**6) is None
 
 
@@ -241,7 +246,9 @@ nice = NICE(lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]]), search="greedy").
 print(nice.explain(X[:5]).found.all(), "numba" in sys.modules)
 """
     environment = {name: value for name, value in os.environ.items() if name != sketch.SWITCH}
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment).stdout
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    ).stdout
     assert out.split() == ["True", "False"]
 
 

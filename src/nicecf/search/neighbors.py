@@ -16,7 +16,7 @@ import numpy as np
 
 from nicecf.rules.row_rules import Rules
 from nicecf.search.distance import Heom
-from nicecf.search.sketch import Sketches, compiled_for
+from nicecf.search.sketch import Codes, Sketches, compiled_for
 from nicecf.support.types import Bools, Floats, Ints
 
 LEAF_SIZE = 512
@@ -86,10 +86,16 @@ class DonorIndex:
     @classmethod
     def cut(cls, values: Floats, positions: Ints, starts: Sequence[Ints], distance: Heom) -> DonorIndex:
         """Index rows that are in order already, the donors first; ``starts``: of each group, see `Leaves`."""
-        n_donors = int(starts[-1][-1])
+        return cls.stored(values, positions, tuple(_boxes(values, bounds) for bounds in starts), distance)
+
+    @classmethod
+    def stored(
+        cls, values: Floats, positions: Ints, leaves: tuple[Leaves, ...], distance: Heom, codes: Codes | None = None
+    ) -> DonorIndex:
+        """The same with the leaves, and the bytes of the compiled search, as a file has them: no row is read."""
+        n_donors = int(leaves[-1].starts[-1])
         donors, of_donors = values[:n_donors], positions[:n_donors]
-        leaves = tuple(_boxes(values, bounds) for bounds in starts)
-        sketches = Sketches(donors, of_donors, leaves, distance.scales == 0.0)
+        sketches = Sketches(donors, of_donors, leaves, distance.scales == 0.0, codes)
         return cls(distance, donors, of_donors, leaves, values[n_donors:], positions[n_donors:], sketches)
 
     def weighed(self, distance: Heom) -> DonorIndex:

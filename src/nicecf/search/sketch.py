@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ from nicecf.support.types import Bools, Floats, Ints
 SWITCH = "NICECF_COMPILED"
 # Below, a search takes well under a millisecond anyway, and a process would wait for numba longer than it gains.
 FEWEST_DONORS = 10_000
+
+Codes: TypeAlias = npt.NDArray[np.uint8]
 
 
 class Boxes(Protocol):
@@ -72,16 +74,17 @@ class Sketch:
     low: Floats
     high: Floats
     has_missing: Bools
-    codes: npt.NDArray[np.uint8]
+    codes: Codes
 
     @classmethod
-    def of(cls, values: Floats, leaves: Boxes, by_equality: Bools, kernel: Any) -> Sketch:
-        """Sketch the donors of some leaves; there must be at least one."""
+    def of(cls, values: Floats, leaves: Boxes, by_equality: Bools, kernel: Any, codes: Codes | None = None) -> Sketch:
+        """Sketch the donors of some leaves; there must be at least one. ``codes``: if a file has them already."""
         levels = list(_levels(leaves, kernel.FAN_OUT))
         low, high, has_missing = (np.ascontiguousarray(np.concatenate(boxes).T) for boxes in zip(*levels, strict=True))
         starts = leaves.starts.astype(np.int64)
-        codes = np.empty((starts[-1] - starts[0]) * values.shape[1], dtype=np.uint8)
-        kernel.encode(values, starts, low, high, by_equality, codes)
+        if codes is None:
+            codes = np.empty((starts[-1] - starts[0]) * values.shape[1], dtype=np.uint8)
+            kernel.encode(values, starts, low, high, by_equality, codes)
         of_levels = np.cumsum([0, *(len(boxes) for boxes, _, _ in levels)], dtype=np.int64)
         return cls(starts, of_levels, low, high, has_missing, codes)
 
@@ -101,23 +104,31 @@ def _levels(leaves: Boxes, fan_out: int) -> Iterator[tuple[Floats, Floats, Bools
 class Sketches:
     """The sketches of all groups of an index, made when the first of them is needed.
 
-    They do not depend on weights, so that an index may share them with one that weighs features otherwise.
+    They do not depend on weights, so that an index may share them with one that weighs features otherwise. ``codes``:
+    those of all donors, if a file has them.
     """
 
     values: Floats
     positions: Ints
     leaves: Sequence[Boxes]
     by_equality: Bools
+    codes: Codes | None = None
 
     def __reduce__(self) -> Any:
         return Sketches, (self.values, self.positions, self.leaves, self.by_equality)  # what is made is made again
+
+    def _codes_of(self, leaves: Boxes) -> Codes | None:
+        width = self.values.shape[1]
+        return None if self.codes is None else self.codes[leaves.starts[0] * width : leaves.starts[-1] * width]
 
     @cached_property
     def of_groups(self) -> tuple[Sketch | None, ...]:
         """One sketch for each group that has donors."""
         kernel = _kernel()
         return tuple(
-            Sketch.of(self.values, leaves, self.by_equality, kernel) if len(leaves.low) else None
+            Sketch.of(self.values, leaves, self.by_equality, kernel, self._codes_of(leaves))
+            if len(leaves.low)
+            else None
             for leaves in self.leaves
         )
 

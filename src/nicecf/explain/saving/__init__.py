@@ -19,15 +19,15 @@ import numpy as np
 from nicecf.exceptions import FileError, ModelError, OptionError, listed, plain
 from nicecf.explain.fitted import Fitted, Plausibility, refusal
 from nicecf.explain.saving import archive
-from nicecf.explain.saving.archive import Damaged
+from nicecf.explain.saving.archive import Damaged, Large
 from nicecf.explain.saving.arrays import (
     Reader,
     autoencoder_from_members,
     autoencoder_to_members,
     canaries_from_members,
     canaries_to_members,
-    index_from_members,
     index_to_members,
+    leaf_starts_from_members,
     n_rows_of,
     npy,
     positions_from_members,
@@ -56,6 +56,7 @@ from nicecf.explain.saving.checks import (
     wholes,
 )
 from nicecf.explain.saving.columns import schema_from_json, schema_to_json, table_from_arrow, table_to_arrow
+from nicecf.explain.saving.large import index_from_mapped, is_large, mapped_rows, rows_to_members
 from nicecf.explain.saving.models import check_measured, measured, models_of, models_to_json
 from nicecf.explain.saving.moving import (
     check_functions,
@@ -65,7 +66,7 @@ from nicecf.explain.saving.moving import (
     with_functions,
 )
 from nicecf.explain.saving.seen import check_seen
-from nicecf.explain.training import Canaries, ModelOptions
+from nicecf.explain.training import Canaries, ModelOptions, sample_of
 from nicecf.results.provenance import described, versions
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.privacy import Privacy
@@ -147,7 +148,15 @@ def load(
     return nice
 
 
-def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
+def verify(path: str | os.PathLike[str]) -> None:
+    """Read all of a saved explainer; FileError if it is not, to the last bit, what was saved.
+
+    Of a large explainer, `NICE.load` does not read the training rows, and would not notice.
+    """
+    archive.verify(checked(path), by=versions()["nicecf"])
+
+
+def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes | Large]]:
     """A fitted NICE as a manifest and the members of an archive."""
     fitted: Fitted = nice._fitted
     assert fitted.neighborhood is not None
@@ -181,10 +190,8 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         "plausibility": measured(fitted),
         "fingerprints": fitted.fingerprints,
     }
-    members = {
-        "training.arrow": table_to_arrow(
-            fitted.schema.expand(np.concatenate([donors.index.values, donors.index.other_values])), fitted.schema.full
-        ),
+    members: dict[str, bytes | Large] = {
+        **(rows_to_members(donors.index) if is_large(fitted) else {"training.arrow": _table(donors.index, fitted)}),
         "outputs.npy": npy(donors.outputs),
         **({} if donors.cells is None else {"cells.npy": npy(donors.cells.astype(np.int64))}),
         **members_of_moving,
@@ -197,9 +204,17 @@ def taken_apart(nice: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
     return manifest, members
 
 
+def _table(index: DonorIndex, fitted: Fitted) -> bytes:
+    rows = np.concatenate([index.values, index.other_values])
+    return table_to_arrow(fitted.schema.expand(rows), fitted.schema.full)
+
+
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Everything that was learned, except for the models; ``rows`` are the training rows with all columns."""
+    """Everything that was learned, except for the models; ``rows`` are the training rows with all columns.
+
+    ``is_mapped``: they are in the file, of which some only are looked at.
+    """
 
     schema: Schema
     statistics: TableStatistics
@@ -213,6 +228,11 @@ class _Parts:
     autoencoder: Autoencoder | None
     cells: Ints | None
     label_scores: Floats | None
+    is_mapped: bool = False
+
+    def some(self, rows: Floats) -> Floats:
+        """The rows that are checked: all, or of those that are mapped a sample."""
+        return rows[sample_of(len(rows))] if self.is_mapped else rows
 
 
 @contextmanager
@@ -265,14 +285,15 @@ def _options_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def _put_together(
     manifest: Mapping[str, Any],
-    members: Mapping[str, bytes],
+    members: Mapping[str, Any],
     table: tuple[Schema, TableStatistics],
     constraints: Constraints | None,
 ) -> _Parts:
     """The contents of a file, with the columns of its ``table`` that move under the ``constraints``."""
     read = Reader(members)
     (whole_schema, statistics), (n_donors, n_others) = table, n_rows_of(manifest["index"])
-    rows = table_from_arrow(members["training.arrow"], whole_schema, n_donors + n_others)
+    mapped = mapped_rows(members, n_donors + n_others, len(whole_schema.columns), read)
+    rows = table_from_arrow(members["training.arrow"], whole_schema, n_donors + n_others) if mapped is None else mapped
     positions = positions_from_members(manifest["index"], read)
     # Files of before columns could follow from others do not say so.
     schema, values = moving_from_members(manifest.get("moving"), whole_schema, rows, positions, constraints, read)
@@ -280,12 +301,15 @@ def _put_together(
     weights = None if manifest["weights"] is None else floats(manifest["weights"], "weights", n_features)
     distance = Heom(floats(manifest["scales"], "scales", n_features), weights)
     of_network = manifest["autoencoder"]
+    starts = leaf_starts_from_members(manifest["index"], positions, read)
     parts = _Parts(
         schema,
         statistics,
         rows,
         positions,
-        index_from_members(manifest["index"], values, positions, distance, read),
+        DonorIndex.cut(values, positions, starts, distance)
+        if mapped is None
+        else index_from_mapped(members, values, positions, starts, distance, read),
         read("outputs", np.float64, [n_donors, width]),
         canaries_from_members(n_features, width, read),
         np.array(wholes(manifest["n_decided"], "n_decided"), dtype=np.intp),
@@ -293,6 +317,7 @@ def _put_together(
         None if of_network is None else autoencoder_from_members(of_network, schema.by_equality, read),
         _cells(manifest, read),
         _label_scores(manifest, read),
+        is_mapped=mapped is not None,
     )
     if parts.n_decided.shape != (n_classes,) or len(parts.index.leaves) not in (n_classes, 2 * n_classes):
         raise Damaged("its donors do not match its classes")
@@ -332,9 +357,11 @@ def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
     check_weights(index.distance.weights, nice.feature_weights, schema)
     if parts.cells is not None:
         check_cells(parts.cells, TrainingValues.of(index))
-    known = np.concatenate([index.values, index.other_values, canaries.values])
-    check_rows(parts.rows, schema.full, "its rows")
-    if "is_free_text" in manifest["table"]["columns"][0]:  # files of before: every text may change in them
+    rows = parts.some(parts.rows)
+    known = np.concatenate([parts.some(index.values), parts.some(index.other_values), canaries.values])
+    check_rows(rows, schema.full, "its rows")
+    # Files of before: every text may change in them.
+    if "is_free_text" in manifest["table"]["columns"][0] and not parts.is_mapped:
         check_free_text(schema.full, parts.rows)
     check_rows(known, schema, "its rows")
     check_index(index, parts.n_decided, n_classes)
@@ -345,7 +372,7 @@ def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
     else:
         check_outputs(outputs, _widths(manifest), n_classes, "its outputs")
     is_guarded = parts.privacy.common is not None
-    whole_rows = np.concatenate([parts.rows, schema.expand(canaries.values)])
+    whole_rows = np.concatenate([rows, schema.expand(canaries.values)])
     check_histograms(parts.statistics, schema, whole_rows, n_rows, is_guarded=is_guarded)
     check_seen(parts.statistics.seen, schema, whole_rows, is_guarded=is_guarded)
     check_distance(index.distance, nice.scale, schema, parts.statistics, known, n_rows, is_guarded=is_guarded)
@@ -353,7 +380,7 @@ def _check_parts(nice: Any, parts: _Parts, manifest: Mapping[str, Any]) -> None:
         raise Damaged("its guard does not match its options")
     if is_guarded != (nice.min_count > 1):
         raise Damaged("its common values do not match its options")
-    check_privacy(parts.privacy, schema, index.values, n_rows)
+    check_privacy(parts.privacy, schema, parts.some(index.values), n_rows)
     if manifest["plausibility"] is None and nice.plausibility is not None:
         raise Damaged("its measure of plausibility is missing")
     if parts.autoencoder is not None:

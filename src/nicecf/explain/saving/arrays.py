@@ -13,9 +13,8 @@ from nicecf.explain.saving.checks import floats, keys, sequence, switch, whole, 
 from nicecf.explain.training import Canaries
 from nicecf.rules.privacy import Privacy
 from nicecf.search.autoencoder import Autoencoder, Inputs
-from nicecf.search.distance import Heom
 from nicecf.search.neighbors import DonorIndex
-from nicecf.support.types import Floats, Ints
+from nicecf.support.types import Ints
 
 Members = dict[str, bytes]
 
@@ -77,10 +76,8 @@ def positions_from_members(said: Mapping[str, Any], read: Reader) -> Ints:
     return positions
 
 
-def index_from_members(
-    said: Mapping[str, Any], values: Floats, positions: Ints, distance: Heom, read: Reader
-) -> DonorIndex:
-    """The index with the same leaves."""
+def leaf_starts_from_members(said: Mapping[str, Any], positions: Ints, read: Reader) -> list[Ints]:
+    """Where the leaves of each group begin; Damaged unless they follow each other, and have all donors."""
     keys({"n_others": 0, **said}, ("n_donors", "n_others", "n_starts"), "its index")
     n_starts, (n_donors, _) = wholes(said["n_starts"], "n_starts", least=1), n_rows_of(said)
     starts: Ints = read("leaf_starts", np.int64, [sum(n_starts)])
@@ -92,7 +89,7 @@ def index_from_members(
         at = bounds[-1]
     if at != n_donors or (positions < 0).any():
         raise Damaged("its donors do not match its leaves")
-    return DonorIndex.cut(values, positions, of_groups, distance)
+    return of_groups
 
 
 def canaries_to_members(canaries: Canaries) -> Members:
