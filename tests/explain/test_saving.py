@@ -420,7 +420,7 @@ def compressed_zeros():
 def test_a_newer_format_is_refused(path, tmp_path):
     members = members_of(path)
     for version, match in [
-        (2, r"was written by nicecf 9.9 in format 2; this is nicecf \S+, which reads formats up to 1: upgrade"),
+        (3, r"was written by nicecf 9.9 in format 3; this is nicecf \S+, which reads formats up to 2: upgrade"),
         ("1", "its format has the version '1'"),
         (0, "its format has the version 0"),
     ]:

@@ -5,8 +5,8 @@ same bytes with any version of zlib. The comment at the end of the zip is a dige
 file that is truncated or has one flipped bit is refused before its contents are read. That detects accidents; it is not
 a signature.
 
-Of a large explainer (format 2), some members are mapped from the file when it is opened, and not read: the digest at the
-end is that of the manifest, which has those of the members, and what is mapped is checked by `verify` alone.
+Of a large explainer (format 2), some members are mapped from the file when it is opened, and not read: the digest at
+the end is that of the manifest, which has those of the members, and what is mapped is checked by `verify` alone.
 """
 
 from __future__ import annotations
