@@ -159,7 +159,8 @@ def check_index(index: DonorIndex, n_decided: Ints, n_classes: int) -> None:
     """Damaged unless the donors, and the other rows, are training rows that were decided on, in their order."""
     positions, others = index.positions, index.other_positions
     everyone = np.concatenate([positions, others])
-    if len(np.unique(everyone)) < len(everyone) or (everyone >= n_decided.sum()).any():
+    n_rows = int(n_decided.sum())
+    if len(everyone) > n_rows or (everyone >= n_rows).any() or np.bincount(everyone, minlength=1).max() > 1:
         raise Damaged("its donors name a training row twice, or one that does not exist")
     if len(others) and (len(everyone) < n_decided.sum() or (np.diff(others) <= 0).any()):
         raise Damaged("the training rows that are no donors are not all there, or not in their order")
