@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Literal
+from functools import cached_property, partial
+from typing import Any, Literal
 
 import numpy as np
 
 from nicecf.search.neighbors import DonorIndex
+from nicecf.support.mapped import array_in_file
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.schema import differs
 
 # Of a feature without an order, so many values are looked at: the most common ones.
 _MOST_LEVELS = 64
+# Rows whose cells are asked for at once, and how many cells are kept in memory.
+_ROWS_AT_ONCE, _MOST_CELLS = 100_000, 2**25
 
 # From float rows to the cell of each value, one column for each feature; -1 where it is not known.
 Cells = Callable[[Floats], Ints]
@@ -51,15 +54,13 @@ class TrainingValues:
         """
         is_ordered = index.distance.scales > 0
         rows = np.concatenate([index.positions, index.other_positions])
-        known = np.full((len(rows), len(is_ordered)), -1)
-        if callable(cells):
-            known = cells(np.concatenate([index.values, index.other_values]))
-        is_known = is_ordered & (known >= 0).all(axis=0)
+        known = _cells_of_rows(index, cells) if callable(cells) else None
+        is_known = is_ordered & (np.array([(column >= 0).all() for column in known.T]) if known is not None else False)
         flat, positions, missing, common, told = [], [], [], [], []
         for j, columns in enumerate(zip(index.values.T, index.other_values.T, strict=True)):
             values, first, counts = np.unique(np.concatenate(columns), return_index=True, return_counts=True)
             is_there = ~np.isnan(values)
-            own = known[first[is_there], j] if is_known[j] else np.arange(is_there.sum())
+            own = known[first[is_there], j] if known is not None and is_known[j] else np.arange(is_there.sum())
             told.append(np.cumsum(np.diff(own, prepend=own[:1]) != 0))
             first = rows[first]
             missing.append(int(first[~is_there][0]) if not is_there.all() else -1)
@@ -171,6 +172,20 @@ class TrainingValues:
                 holder = index.positions[alike[0]] if len(alike) else -1
                 positions[one, group] = np.where(positions[one, group] >= 0, holder, -1)
         return positions
+
+
+def _cells_of_rows(index: DonorIndex, cells: Cells) -> Ints:
+    """The cells of all values, asked for in parts; of a table that is too large for memory, in a file."""
+    n_rows, n_features = len(index.values) + len(index.other_values), index.values.shape[1]
+    room = array_in_file if n_rows * n_features > _MOST_CELLS else partial(np.empty, order="F")
+    known: Any = room((n_rows, n_features), dtype=np.int32)
+    at = 0
+    for values in (index.values, index.other_values):
+        for begin in range(0, len(values), _ROWS_AT_ONCE):
+            part = values[begin : begin + _ROWS_AT_ONCE]
+            known[at : at + len(part)] = cells(part)
+            at += len(part)
+    return known
 
 
 def other_zero(values: Floats, others: Floats) -> Bools:
