@@ -10,7 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nicecf.rules.row_rules import Rules
@@ -82,10 +82,13 @@ def searches(draw):
     random = np.random.default_rng(draw(st.integers(0, 100)))
     groups = random.integers(-1, n_groups, len(training))
     wanted = random.random((len(rows), n_groups)) < 0.7
-    index = DonorIndex.of(training.copy(order="F"), groups, n_groups, heom, leaf_size=draw(st.sampled_from([1, 2, 7, 512])))
+    index = DonorIndex.of(
+        training.copy(order="F"), groups, n_groups, heom, leaf_size=draw(st.sampled_from([1, 2, 7, 512]))
+    )
     return index, training, groups, rows, wanted
 
 
+@settings(max_examples=10 * settings.default.max_examples)  # they are quick, and a wrong margin shows rarely
 @given(searches(), st.integers(1, 5) | st.just(100))
 def test_the_compiled_search_equals_the_plain_one_and_brute_force(search, k):
     index, training, groups, rows, wanted = search
@@ -190,7 +193,7 @@ def test_arrays_that_cannot_be_written_are_searched():
     index = DonorIndex.of(training, np.zeros(50, np.intp), 1, Heom.of(training, np.zeros(3, bool), "range"))
     rows = np.random.default_rng(1).random((4, 3))
     for array in (index.values, index.positions, index.distance.scales, rows):
-        array.flags.writeable = False
+        array.setflags(write=False)
     wanted = np.ones((4, 1), bool)
     plain = found_by(index, rows, wanted, is_compiled=False, k=2)
     assert found_by(index, rows, wanted, is_compiled=True, k=2) == plain
@@ -228,7 +231,10 @@ def test_a_numba_that_cannot_be_imported_is_said_and_done_without(monkeypatch):
         raise ImportError("Numba needs NumPy 2.0 or less")
 
     monkeypatch.setattr(sketch, "import_module", broken)
-    with compiled(True), pytest.warns(UserWarning, match="without numba, which cannot be imported: Numba needs NumPy 2.0"):
+    with (
+        compiled(True),
+        pytest.warns(UserWarning, match="without numba, which cannot be imported: Numba needs NumPy 2.0"),
+    ):
         assert sketch.compiled_for(10**6) is None
 
 
@@ -241,7 +247,9 @@ nice = NICE(lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]]), search="greedy").
 print(nice.explain(X[:5]).found.all(), "numba" in sys.modules)
 """
     environment = {name: value for name, value in os.environ.items() if name != sketch.SWITCH}
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment).stdout
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    ).stdout
     assert out.split() == ["True", "False"]
 
 
