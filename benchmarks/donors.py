@@ -181,7 +181,7 @@ def main() -> int:
     report = Report(options.out)
     report.say("# The donor search")
     report.say(
-        f"{N_FEATURES} features, {options.neighbors} nearest. Milliseconds of processor time per row asked, on one thread. "
+        f"{N_FEATURES} features, {options.neighbors} nearest. Milliseconds of processor time per row, on one thread. "
         f"Before: the commit {BEFORE}. All answers were equal. " + machine("nicecf", "numpy", "numba")
     )
     report.say("## Time\n\n" + time_table(measured))

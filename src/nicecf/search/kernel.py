@@ -247,7 +247,7 @@ def _compare(
         n_left += not sums[i] > farthest
     if not n_left:
         return
-    likely = np.argmin(sums)  # before the others: it probably rules most of them out
+    likely = int(np.argmin(sums))  # before the others: it probably rules most of them out
     _insert(near, _distance(metric, row, values[begin + likely]), begin + likely, positions[begin + likely])
     farthest = _farthest_sum(metric, near, margin)
     for i in range(len(sums)):
