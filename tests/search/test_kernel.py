@@ -10,7 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nicecf.rules.row_rules import Rules
@@ -88,6 +88,7 @@ def searches(draw):
     return index, training, groups, rows, wanted
 
 
+@settings(max_examples=10 * settings.default.max_examples)  # they are quick, and a wrong margin shows rarely
 @given(searches(), st.integers(1, 5) | st.just(100))
 def test_the_compiled_search_equals_the_plain_one_and_brute_force(search, k):
     index, training, groups, rows, wanted = search
@@ -192,7 +193,7 @@ def test_arrays_that_cannot_be_written_are_searched():
     index = DonorIndex.of(training, np.zeros(50, np.intp), 1, Heom.of(training, np.zeros(3, bool), "range"))
     rows = np.random.default_rng(1).random((4, 3))
     for array in (index.values, index.positions, index.distance.scales, rows):
-        array.flags.writeable = False
+        array.setflags(write=False)
     wanted = np.ones((4, 1), bool)
     plain = found_by(index, rows, wanted, is_compiled=False, k=2)
     assert found_by(index, rows, wanted, is_compiled=True, k=2) == plain

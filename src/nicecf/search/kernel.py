@@ -182,7 +182,7 @@ def _add_unlike(sums: Any, codes: Any, code: Any, weight: Any) -> None:
 def _sum_bytes(
     metric: _Metric, row: Floats, low: Floats, high: Floats, has_missing: Any, codes: Any, sums: Any
 ) -> float:
-    """Fill in the distances to the donors of a leaf by their bytes; returns by how much a true one may be below its sum.
+    """Fill in the distances to a leaf's donors by their bytes; returns by how much a true one may be below its sum.
 
     What all donors of the leaf have in common is not in the sums, but taken off what is returned: no need to look at
     them for it. Two values that are compared by equality may have the same byte: a true distance may be far larger.
@@ -247,7 +247,7 @@ def _compare(
         n_left += not sums[i] > farthest
     if not n_left:
         return
-    likely = np.argmin(sums)  # before the others: it probably rules most of them out
+    likely = int(np.argmin(sums))  # before the others: it probably rules most of them out
     _insert(near, _distance(metric, row, values[begin + likely]), begin + likely, positions[begin + likely])
     farthest = _farthest_sum(metric, near, margin)
     for i in range(len(sums)):
@@ -323,8 +323,8 @@ def search(
 ) -> None:
     """Improve what the rows that ask have found by the donors of one group, each row by itself.
 
-    ``columns``: the features that count, in their order. ``starts`` to ``codes``: see `Sketch`. The last three, of shape
-    (rows, k), are filled in: the nearest donors so far, by distance and then position.
+    ``columns``: the features that count, in their order. ``starts`` to ``codes``: see `Sketch`. ``distance``, ``place``
+    and ``position``, of shape (rows, k), are filled in: the nearest donors so far, by distance and then position.
     """
     unit = 1.0
     if len(columns):

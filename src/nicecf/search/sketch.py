@@ -64,9 +64,9 @@ def _kernel() -> Any:
 class Sketch:
     """The donors of one group, for the compiled search.
 
-    ``starts``: as in the leaves. ``low``, ``high`` and ``has_missing``, of shape (features, boxes), are the boxes of the
-    leaves, then those of `FAN_OUT` leaves each, and so on up to one box around all; ``levels`` says where each level
-    begins, and ends with the number of boxes. ``codes``: see `kernel.encode`.
+    ``starts``: as in the leaves. ``low``, ``high`` and ``has_missing``, of shape (features, boxes), are the boxes of
+    the leaves, then those of `FAN_OUT` leaves each, and so on up to one box around all; ``levels`` says where each
+    level begins, and ends with the number of boxes. ``codes``: see `kernel.encode`.
     """
 
     starts: Ints
@@ -90,7 +90,7 @@ class Sketch:
 
 
 def _levels(leaves: Boxes, fan_out: int) -> Iterator[tuple[Floats, Floats, Bools]]:
-    """The boxes of each level, from the leaves to one box around all. Neighbors are near each other, as they were cut."""
+    """The boxes of each level, from the leaves to one around all. Leaves that were cut last stand side by side."""
     low, high, has_missing = leaves.low, leaves.high, leaves.has_missing
     yield low, high, has_missing
     while len(low) > 1:
