@@ -89,6 +89,11 @@ class ArrowColumn:
         return pa.DictionaryArray.from_arrays(indices, encoded.dictionary, ordered=kind.ordered)
 
 
+def usual_type(trained: Column) -> Any:
+    """The type that Arrow has for what a training column holds."""
+    return _expected(pyarrow("nicecf.engines"), trained).usual
+
+
 @dataclass(frozen=True)
 class _Expected:
     """What a training column asks of a type: what it held, and the types that will do."""

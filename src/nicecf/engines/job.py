@@ -64,6 +64,10 @@ class Job:
 
     def answered(self, batch: Any, first: int = 0) -> Any:
         """The answers for a batch; ``first`` is the number of its first row, for rows without an id."""
+        return self.placed(batch, first)[1]
+
+    def placed(self, batch: Any, first: int = 0) -> tuple[Ints, Any]:
+        """The position in the batch of the row that each answer is for, and the answers, in the order of the rows."""
         pa = pyarrow("nicecf.engines")
         self._check_types(batch.schema)
         labels = pa.array(np.arange(first, first + batch.num_rows)) if self.id is None else batch.column(self.id)
@@ -201,18 +205,18 @@ def _taken(rows: Table, places: Ints) -> Table:
     return rows[places] if isinstance(rows, np.ndarray) else rows.iloc[places]
 
 
-def _in_order(pa: Any, parts: list[tuple[Ints, Any]], labels: Any, schema: Any) -> Any:
+def _in_order(pa: Any, parts: list[tuple[Ints, Any]], labels: Any, schema: Any) -> tuple[Ints, Any]:
     """Answers for some rows each, put together in the order of the rows, each with the label of its row."""
     places = np.concatenate([np.empty(0, dtype=np.intp), *(at for at, _ in parts)])
     arrays = [labels.take(pa.array(places))]
     if len(parts) == 1:
-        return pa.RecordBatch.from_arrays([*arrays, *parts[0][1]], schema=schema)
+        return places, pa.RecordBatch.from_arrays([*arrays, *parts[0][1]], schema=schema)
     columns = [
         pa.chunked_array([one[at] for _, one in parts], schema.field(at + 1).type) for at in range(len(schema) - 1)
     ]
-    order = pa.array(np.argsort(places, kind="stable"))
-    table = pa.Table.from_arrays([pa.chunked_array(arrays), *columns], schema=schema).take(order)
-    return one_batch(table)
+    order = np.argsort(places, kind="stable")
+    table = pa.Table.from_arrays([pa.chunked_array(arrays), *columns], schema=schema).take(pa.array(order))
+    return places[order], one_batch(table)
 
 
 def one_batch(table: Any) -> Any:
