@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,7 +76,14 @@ def session_of(master: str) -> Any:
             f"Spark needs Java, which is not installed: --engine {master} cannot be started. Install Java 17 (on "
             "Debian: apt-get install openjdk-17-jre-headless), or set JAVA_HOME."
         )
-    return sql.SparkSession.builder.master(master).appName("nicecf explain").getOrCreate()
+    if master.startswith("local"):  # the processes are on this machine: with this Python, and Spark as it is here
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault(
+            "SPARK_HOME", os.path.dirname(require("pyspark", extra="spark", needed_by=master).__file__)
+        )
+    session = sql.SparkSession.builder.master(master).appName("nicecf explain").getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
 
 
 def _check_frame(frame: Any) -> None:
