@@ -123,17 +123,19 @@ def check_processes_give_the_answers_of_explain(client):
     assert answers["half"].tolist() == nice.explain(X).to_frame()["half"].tolist()
 
 
-class Slow:
+def slow(model):
     """A model that takes its time, so that there is some to kill its process in."""
 
-    def __init__(self, model):
-        self.model, self.classes_ = model, model.classes_
+    class Slow:
+        classes_ = model.classes_
 
-    def predict_proba(self, X):
-        import time
+        def predict_proba(self, X):
+            import time
 
-        time.sleep(0.1)
-        return self.model.predict_proba(X)
+            time.sleep(0.1)
+            return model.predict_proba(X)
+
+    return Slow()
 
 
 @pytest.mark.deep
@@ -143,7 +145,7 @@ def test_a_killed_worker_costs_time_and_no_rows(client, loans, rows, expected, t
 
     from nicecf.benchmark.datasets import loan_book
 
-    nice = NICE(Slow(loans.model), search="greedy").fit(*loan_book(400))
+    nice = NICE(slow(loans.model), search="greedy").fit(*loan_book(400))
     answers = engine.explain(dd.from_pandas(rows, npartitions=12), nice, id="customer")
     future = client.compute(answers)
     pids = list(client.run(os.getpid).values())

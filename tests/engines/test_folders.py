@@ -2,6 +2,11 @@
 
 import contextlib
 import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -164,8 +169,6 @@ def test_the_command_explains_a_file_into_a_folder(credit, capsys):
     ],
 )  # fmt: skip
 def test_the_command_says_what_will_not_do(credit, capsys, monkeypatch, options, code, said):
-    import re
-
     if "tcp://" in options:
         pytest.importorskip("distributed")
         import distributed
@@ -192,7 +195,66 @@ def test_an_engine_that_is_not_installed_is_named_with_the_line_that_installs_it
     credit, capsys, monkeypatch, module, engine, extra
 ):
     for name in [module, f"{module}.sql", f"{module}.dataframe"]:
-        monkeypatch.setitem(__import__("sys").modules, name, None)
+        monkeypatch.setitem(sys.modules, name, None)
     code, _, err = run(f"{credit} --out answers --engine {engine} --id customer", capsys)
     assert code == 1
     assert f"needs {module}, which is not installed. Install it with: pip install 'nicecf[{extra}]'" in err
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("engine", ["spark", "dask"])
+def test_the_command_explains_a_folder_by_an_engine(credit, capsys, engine):
+    """In a process of its own: what it starts ends with it."""
+    with address_of(engine) as address:
+        line = [*credit.split(), "--out", "answers", "--id", "customer", "--engine", address]
+        done = subprocess.run([sys.executable, "-m", "nicecf.cli", *line], capture_output=True, text=True)
+        assert done.returncode == 3, done.stderr
+        assert done.stdout.startswith("42 rows, 41 with a counterfactual.\n")
+        again = subprocess.run([sys.executable, "-m", "nicecf.cli", *line], capture_output=True, text=True)
+        assert again.returncode == 1
+        assert "--out answers is there already" in again.stderr
+    assert run(f"{credit} --out here/ --id customer", capsys)[0] == 3
+    here, there = (
+        pa.concat_tables(
+            pq.ParquetFile(path).read().replace_schema_metadata() for path in sorted(Path(folder).rglob("*.parquet"))
+        )
+        for folder in ("here", "answers")
+    )
+    by_id = [one.sort_by("customer").to_pylist() for one in (here, there)]
+    assert by_id[0] == by_id[1]
+
+
+@contextlib.contextmanager
+def address_of(engine):
+    if engine == "spark":
+        if shutil.which("java") is None:
+            pytest.skip("needs Java: apt-get install openjdk-17-jre-headless")
+        yield "local[2]"
+        return
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.mark.deep
+def test_the_command_says_what_a_model_said_on_spark(credit):
+    if shutil.which("java") is None:
+        pytest.skip("needs Java: apt-get install openjdk-17-jre-headless")
+    Path("broken.py").write_text(
+        "import numpy as np\n"
+        "def model(X):\n"
+        "    if (X['income'] == 13).any() and len(X) < 40: raise RuntimeError('the feature store is down')\n"
+        "    p = (X['income'] > 20).to_numpy(dtype=float)\n"
+        "    return np.column_stack([1 - p, p])\n"
+    )
+    X = pd.DataFrame({"income": np.arange(40.0) + 100 * (np.arange(40.0) == 13)})
+    X.assign(label=X["income"] > 20).to_csv("train.csv", index=False)
+    assert main(["fit", "train.csv", "--label", "label", "--model", "broken:model", "--out", "broken.nice"]) == 0
+    pd.DataFrame({"income": [13.0], "customer": [1]}).to_parquet("one.parquet")
+    line = "explain broken.nice one.parquet --model broken:model --out answers --id customer --engine local[1]"
+    done = subprocess.run([sys.executable, "-m", "nicecf.cli", *line.split()], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "the feature store is down" in done.stderr.splitlines()[-1]
+    assert done.stderr.splitlines()[-1].startswith("nicecf: ")

@@ -1,5 +1,6 @@
 """Spark with two executors, in processes of their own: the same answers, whatever happens to the executors."""
 
+import contextlib
 import os
 import shutil
 import sys
@@ -32,6 +33,9 @@ def spark():
     settings = {
         "spark.ui.enabled": "false",
         "spark.executor.memory": "512m",
+        # Started fast, and not to run for long.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.adaptive.enabled": "false",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -41,11 +45,6 @@ def spark():
         patch.setenv("SPARK_HOME", os.path.dirname(pyspark.__file__))
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         patch.setenv("PYSPARK_PYTHON", sys.executable)
-        # Functions of this module, and of those beside it, are imported by the workers.
-        patch.setenv(
-            "PYTHONPATH", os.pathsep.join([os.path.dirname(__file__), os.path.dirname(os.path.dirname(__file__))])
-        )
-        patch.setattr(sys, "path", [*sys.path, os.path.dirname(__file__)])
         builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("tests of nicecf")
         for name, value in settings.items():
             builder = builder.config(name, value)
@@ -156,15 +155,19 @@ class Locked:
         return self.model.predict_proba(X)
 
 
-class Slow:
-    """A model that takes its time, so that there is some to kill its process in."""
+def slow(model):
+    """A model that takes its time, so that there is some to kill its process in; workers cannot import this module."""
 
-    def __init__(self, model):
-        self.model, self.classes_ = model, model.classes_
+    class Slow:
+        classes_ = model.classes_
 
-    def predict_proba(self, X):
-        time.sleep(0.1)
-        return self.model.predict_proba(X)
+        def predict_proba(self, X):
+            import time
+
+            time.sleep(0.1)
+            return model.predict_proba(X)
+
+    return Slow()
 
 
 @pytest.mark.deep
@@ -172,10 +175,10 @@ class Slow:
 def test_a_killed_worker_costs_time_and_no_rows(spark, loans, rows, expected, tmp_path, victim):
     import psutil
 
-    nice = NICE(Slow(loans.model), search="greedy").fit(*training(loans))
+    nice = NICE(slow(loans.model), search="greedy").fit(*training(loans))
     answers = engine.explain(framed(spark, rows, tmp_path, 12), nice, id="customer")
     collected = []
-    job = threading.Thread(target=lambda: collected.append(answers.toArrow()))
+    job = threading.Thread(target=lambda: collected.append(answers.toArrow()), daemon=True)
     job.start()
     killed = None
     while killed is None:
@@ -192,8 +195,10 @@ def test_a_killed_worker_costs_time_and_no_rows(spark, loans, rows, expected, tm
 
 def kill_one(psutil, victim):
     """Kill a process that this one started, by way of Spark; a Python worker is what a daemon forked."""
-    own = psutil.Process().children(recursive=True)
-    found = [one for one in own if one.is_running() and any(victim in word for word in one.cmdline())]
+    found = []
+    for one in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+            found += [one] * any(victim in word for word in one.cmdline())
     found = [one for one in found if victim != "pyspark.daemon" or one.parent() in found] or found
     found[-1].kill()
     return found[-1].pid
