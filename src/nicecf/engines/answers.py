@@ -19,6 +19,7 @@ from nicecf.tables.schema import differs
 
 # The number of the row in its stream, where no column has labels of the rows.
 ROW = "row"
+CHANGES = "changes"
 # Why a row has no answer, besides the reasons that explain gives: a cell that the table of the training cannot have,
 # and a counterfactual that the type of a column cannot hold.
 REFUSED, UNHOLDABLE = "refused", "unholdable"
@@ -33,7 +34,7 @@ def fixed_fields() -> list[Any]:
         pa.field("found", pa.bool_()),
         pa.field("reason_kind", pa.string()),
         pa.field("reason", pa.string()),
-        pa.field("changes", pa.list_(change)),
+        pa.field(CHANGES, pa.list_(change)),
         pa.field("score_before", pa.float64()),
         pa.field("score_after", pa.float64()),
         pa.field("decision_before", pa.string()),
@@ -64,7 +65,7 @@ def refusals(refused: Mapping[int, str], schema: Any) -> list[Any]:
         "found": pa.array([False] * n),
         "reason_kind": pa.array([REFUSED] * n),
         "reason": pa.array(list(refused.values()), pa.string()),
-        "changes": pa.array([[]] * n, schema.field("changes").type),
+        CHANGES: pa.array([[]] * n, schema.field(CHANGES).type),
     }
     return [known[field.name] if field.name in known else pa.nulls(n, field.type) for field in list(schema)[1:]]
 
@@ -119,7 +120,7 @@ def _about(entries: _Entries, columns: Sequence[ArrowColumn], before: list[Any],
         "found": found,
         "reason_kind": entries.kinds,
         "reason": entries.reasons,
-        "changes": _changes(entries, columns, before, features),
+        CHANGES: _changes(entries, columns, before, features),
         "score_before": batch.before.probability,
         "score_after": batch.after.probability,
         "decision_before": [str(plain(label)) for label in batch.predicted],

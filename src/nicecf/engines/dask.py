@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from nicecf.engines.answers import ROW
+from nicecf.engines.answers import CHANGES, ROW
 from nicecf.engines.asked import Asked
 from nicecf.engines.cargo import Cargo, dump_or_raise, one_thread, packed
 from nicecf.engines.columns import usual_type
@@ -42,7 +43,8 @@ def explain(
     path of a file of it. Both are read here and sent to the workers, which need no common disk; they need nicecf, and
     the libraries of the model. ``id``: the column with the labels of the rows; the index of the frame is kept as well,
     and so is the order. The other options are those of :meth:`nicecf.NICE.explain`; ``time_budget`` is for each 10,000
-    rows of a partition. All columns have dtypes of Arrow, so that missing values leave them what they are.
+    rows of a partition. All columns have dtypes of Arrow, so that missing values leave them what they are; ``changes``
+    is text, as JSON.
 
     What is wrong with the columns, the options or the model is raised here, before a job starts.
     """
@@ -102,6 +104,10 @@ def _answered(part: pd.DataFrame, cargo: Cargo, asked: Asked, id: str | None, sc
 
 def _in_pandas(answers: Any, index: pd.Index[Any], id: str | None) -> pd.DataFrame:
     """Answers as a frame with the index of their rows, which is all that says whose they are if there is no id."""
+    at = answers.schema.get_field_index(CHANGES)
+    # pandas writes nested columns of Arrow to Parquet, but cannot read them back.
+    texts = [json.dumps(changes, ensure_ascii=False) for changes in answers.column(at).to_pylist()]
+    answers = answers.set_column(at, CHANGES, [pyarrow(_NEEDED_BY).array(texts, "string")])
     frame: pd.DataFrame = answers.to_pandas(types_mapper=pd.ArrowDtype)
     frame = frame if id is not None else frame.drop(columns=ROW)
     return frame.set_axis(index, axis="index")
