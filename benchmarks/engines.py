@@ -1,9 +1,10 @@
 """Rows per second on one process, on Spark and on Dask, the bytes that are moved, and the bill for a billion rows.
 
 Covertype, if NICECF_DATA has it, else the generated loan book. Train on some rows, explain others with the greedy
-search: one process and one thread by explain_batches, as many processes as cores, then two executors of Spark and two processes of Dask, all on
-this machine. The time of an engine is that of its second job of the kind: processes, imports and the explainer are
-there already, as in a job of hours. python benchmarks/engines.py [--rows N] [--train N] [--executors N]
+search: one process and one thread by explain_batches, as many processes as cores, then as many executors of Spark and
+processes of Dask, all on this machine. The time of an engine is that of its second job of the kind: processes, imports
+and the explainer are there already, as in a job of hours.
+python benchmarks/engines.py [--rows N] [--train N] [--executors N]
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import itertools
+import re
 import threading
 from decimal import Decimal
 
@@ -165,20 +166,20 @@ def test_a_type_that_cannot_hold_what_training_has_becomes_a_wider_one():
 
 
 def test_a_counterfactual_that_its_column_cannot_hold_is_no_answer():
-    """A column that follows from another gets values that no training row has."""
-    X = people(half=[5.0, 15.0, 30.0, 45.0])
-    rules = Constraints(derived={"half": "income / 2"})
-    nice = fitted(X, constraints=rules)
-    batch = pa.RecordBatch.from_pydict(
-        {"income": [10, 31], "half": pa.array([Decimal(5), Decimal("15.5")], pa.decimal128(3, 1))}
-    )
-    assert explained(nice, batch)["half"].to_pylist() == [Decimal(30), Decimal(30)]
-    assert (
-        explained(nice, pa.RecordBatch.from_pydict({"income": [10], "half": pa.array([5], pa.int8())}))
-        .schema.field("half")
-        .type
-        == pa.int8()
-    )
+    """Whole numbers in training, but a column that follows from others gets values that no training row has."""
+    X = people(people=[2.0, 3.0, 4.0, 9.0], share=[5.0, 10.0, 15.0, 10.0])
+    nice = fitted(X, constraints=Constraints(derived={"share": "income / people"}))
+    given = {"income": [14.0, 10.0], "people": [7.0, 2.0]}
+    table = explained(nice, pa.RecordBatch.from_pydict(given | {"share": pa.array([2, 5], pa.int8())}))
+    assert table.schema.field("share").type == pa.int8()
+    assert table["found"].to_pylist() == [False, True]
+    assert table["reason_kind"].to_pylist() == ["unholdable", None]
+    said = "a counterfactual has 8.57[0-9]* in the column 'share', which its type int8 cannot hold. Cast the column to a wider type."
+    assert re.fullmatch(said, table["reason"][0].as_py())
+    assert table["changes"].to_pylist()[0] == []
+    assert [table[name][0].as_py() for name in ("income", "share", "score_after", "decision_after")] == [None] * 4
+    table = explained(nice, pa.RecordBatch.from_pydict(given | {"share": [2.0, 5.0]}))
+    assert table["share"].to_pylist() == [60 / 7, 30.0]
 
 
 def test_an_arrow_type_that_training_cannot_have_had_is_named_before_the_model_is_asked():
@@ -225,7 +226,7 @@ def test_names_that_are_taken_get_a_prefix():
 @pytest.mark.parametrize(
     ("id", "said"),
     [
-        ("custmer", "id='custmer', but the rows have no column 'custmer'; their columns are .* Did you mean 'customer'?"),
+        ("custommer", "id='custommer', but the rows have no column 'custommer'; their columns are .* Did you mean 'customer'?"),
         (3, "id must be the name of a column, got int"),
         ("found", "id='found' is also the name of a column of the answers. Rename"),
     ],

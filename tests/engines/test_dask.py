@@ -74,7 +74,7 @@ def test_empty_partitions_and_many_rows_at_once(frame, loans, expected, monkeypa
     ("change", "options", "error", "said"),
     [
         (lambda frame: frame.compute(scheduler="sync"), {}, OptionError, "frame must be a Dask DataFrame, got pandas"),
-        (lambda frame: frame, {"id": "custmer"}, OptionError, "id='custmer', but the rows have no column 'custmer'.* Did you mean 'customer'?"),
+        (lambda frame: frame, {"id": "custommer"}, OptionError, "id='custommer', but the rows have no column 'custommer'.* Did you mean 'customer'?"),
         (lambda frame: frame.drop(columns="age"), {}, SchemaError, "the rows have no column 'age'"),
         (lambda frame: frame.assign(age=frame["age"].astype("string")), {}, SchemaError, "column 'age' has the type (large_)?string, but held numbers when fit saw it"),
         (lambda frame: frame, {"target_class": "maybe"}, OptionError, "maybe"),

@@ -19,6 +19,8 @@ from same_answers import check_same
 pyspark = pytest.importorskip("pyspark", reason="needs pyspark: pip install 'nicecf[spark]'")
 if shutil.which("java") is None:
     pytest.skip("needs Java: apt-get install openjdk-17-jre-headless", allow_module_level=True)
+if tuple(map(int, pd.__version__.split(".")[:2])) < (2, 2):
+    pytest.skip("pyspark 4 needs pandas 2.2", allow_module_level=True)
 
 from nicecf.engines import spark as engine  # noqa: E402
 
@@ -113,7 +115,7 @@ def check_bad_input_is_said_before_a_job_starts(spark, loans, frame):
     refusals = [
         (pd.DataFrame(), {}, OptionError, "frame must be a Spark DataFrame, got pandas"),
         (frame, {"id": None}, OptionError, "id must be the name of the column by which rows are known again"),
-        (frame, {"id": "custmer"}, OptionError, "id='custmer', but the rows have no column 'custmer'.* Did you mean 'customer'?"),
+        (frame, {"id": "custommer"}, OptionError, "id='custommer', but the rows have no column 'custommer'.* Did you mean 'customer'?"),
         (frame.drop("age"), {}, SchemaError, "the rows have no column 'age', which the explainer needs"),
         (frame.withColumn("age", frame["age"].cast("string")), {}, SchemaError, "column 'age' has the type string, but held numbers when fit saw it"),
         (frame.drop("age").selectExpr("map('a', 1) AS age", "*"), {}, SchemaError, "column 'age' has the type map<"),
@@ -128,6 +130,7 @@ def check_bad_input_is_said_before_a_job_starts(spark, loans, frame):
     for given, options, error, said in refusals:
         with pytest.raises(error, match=said):
             engine.explain(given, loans, **{"id": "customer", **options})
+    assert engine.explain(frame.selectExpr("*", "age AS `a.b`"), loans, id="a.b").columns[0] == "a.b"
     # What is odd in a column that nobody needs is nobody's business.
     engine.explain(frame.selectExpr("*", "map('a', 1) AS odd"), loans, id="customer")
     with pytest.raises(

@@ -89,6 +89,11 @@ def add(commands: Any) -> None:
     asked.add_argument("--optimize", metavar="GOAL", help="a different goal from that of fit")
     asked.add_argument("--search", metavar="HOW", help="a different search from that of fit: greedy or thorough")
     common.add_rule_options(parser)
+    _add_word_options(parser)
+    letters.add_letter_options(parser)
+
+
+def _add_word_options(parser: argparse.ArgumentParser) -> None:
     words = parser.add_argument_group("words")
     words.add_argument(
         "--style",
@@ -100,7 +105,6 @@ def add(commands: Any) -> None:
     words.add_argument("--wording", metavar="FILE", help="names, units and classes for the texts, in a TOML file")
     words.add_argument("--title", help="title of the report")
     add_language_option(words)
-    letters.add_letter_options(parser)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from nicecf import NICE
     from nicecf.engines.folders import Totals
 
-_SPARK = ("spark://", "local[", "local-cluster[", "k8s://", "yarn", "local")
-_DASK = ("dask://", "tcp://", "tls://")
+_ENGINES = {
+    "spark": re.compile(r"(spark|k8s)://.+|local(-cluster)?\[.+\]|local|yarn"),
+    "dask": re.compile(r"(dask|tcp|tls)://.+"),
+}
 # Options about one file, or for people: what they are when nobody gave them.
 _NOT_HERE: dict[str, Any] = {
     **dict.fromkeys(("report", "records", "letters", "wording", "title", "codes", "reasons"), None),
@@ -88,8 +90,8 @@ def run(options: argparse.Namespace) -> int:
 def _kind_of(engine: str) -> str:
     from nicecf.exceptions import OptionError
 
-    for kind, starts in (("spark", _SPARK), ("dask", _DASK)):
-        if engine.startswith(starts):
+    for kind, pattern in _ENGINES.items():
+        if pattern.fullmatch(engine):
             return kind
     raise OptionError(
         f"--engine {engine!r} is not known; write the address of Spark, such as local[2], local-cluster[2,1,1024] or "
