@@ -11,7 +11,7 @@ STATE ?=
 # One worker for each core: threads of the libraries would only be in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-donors bench-geco bench-neighbors bench-optimum bench-page bench-service bench-suggestions test-oldest clean help
+.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-donors bench-engines bench-geco bench-neighbors bench-optimum bench-page bench-service bench-suggestions test-oldest clean help
 
 help:            ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
@@ -21,6 +21,7 @@ demo: .venv/demo.done            ## one person's counterfactuals side by side, t
 
 test: .venv/test.done            ## everything that can fail (five to six minutes on two cores)
 	@command -v chromium >/dev/null || echo 'No browser: the tests of the page are skipped. To have them: apt-get install chromium'
+	@command -v java >/dev/null || echo 'No Java: the tests of Spark are skipped. To have them: apt-get install openjdk-17-jre-headless'
 	$(PYTEST)
 
 test-deep: .venv/test.done       ## the same with many examples, every kill, memory, and on the oldest versions
@@ -66,6 +67,10 @@ bench: .venv/bench.done          ## speed beside NICEx, the baselines, growth of
 
 bench-alibi: .venv/demo.done .venv-alibi/bench.done ## CFproto beside alibi 0.9.4, which needs an environment of its own
 	$(BIN)/python benchmarks/cfproto_alibi.py --alibi .venv-alibi/bin/python
+
+bench-engines: .venv/demo.done     ## one process, Spark and Dask, and the bill for a billion rows (ten minutes; needs Java)
+	$(BIN)/pip install --quiet --editable '.[spark,dask]'
+	$(BIN)/python -W ignore benchmarks/engines.py
 
 bench-geco: .venv/paper.done       ## the thorough search beside GeCo, on the paper's 40 datasets (twenty minutes)
 	$(BIN)/python benchmarks/geco.py

@@ -27,7 +27,7 @@ def test_the_package_itself_imports_nothing_but_the_standard_library():
 
 
 def test_a_fresh_interpreter_imports_nothing_heavy():
-    code = "import sys; from nicecf import NICE; print([m for m in ('torch', 'polars', 'matplotlib', 'xgboost', 'numba', 'pyarrow.dataset', 'starlette', 'uvicorn', 'msgspec') if m in sys.modules])"
+    code = "import sys; from nicecf import NICE; print([m for m in ('torch', 'polars', 'matplotlib', 'xgboost', 'numba', 'pyarrow.dataset', 'starlette', 'uvicorn', 'msgspec', 'pyspark', 'dask') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
 

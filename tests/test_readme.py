@@ -25,6 +25,7 @@ NOT_RUN = {
     "pip wheel ": "builds the package",
     "podman ": "needs podman, and images from elsewhere",
     "python -m venv ": "changes the environment",
+    "nicecf explain loans.nice rows --out spark-answers ": "starts Spark; tests/engines does",
     "nicecf serve ": "serves until it is stopped; tests/service runs it",
     "curl ": "asks a service that is not there; tests/service asks one",
     "nicecf benchmark run --out results --datasets monk3 ": "downloads; test_experiment runs it on tables of its own",
@@ -46,7 +47,10 @@ SLOW_PAGES = {
 }
 # Languages of blocks, and of those that are not run here where they may be.
 LANGUAGES = {"python", "sh", "bash", "text", "toml"}
-ELSEWHERE = {"docs/coming_from.md": {"py": "code for other packages, which the tests do not have"}}
+ELSEWHERE = {
+    "docs/coming_from.md": {"py": "code for other packages, which the tests do not have"},
+    "docs/engines.md": {"py": "needs a cluster, which tests/engines has, or packages that the tests do not have"},
+}
 # What a shell does before the command gets anything.
 _IS_FOR_A_SHELL = re.compile(r"[|<>;&$`*]")
 

@@ -80,7 +80,7 @@ def test_the_reference_has_every_public_name(site):
     }
     for name in nicecf.__all__:
         assert f"{getattr(nicecf, name).__module__}.{name}" in anchors, name
-    for module in ("baselines", "plots", "metrics"):
+    for module in ("baselines", "engines", "plots", "metrics"):
         here = importlib.import_module(f"nicecf.{module}")
         public = getattr(here, "__all__", None) or [
             name for name, one in vars(here).items() if getattr(one, "__module__", "") == here.__name__

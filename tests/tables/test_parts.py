@@ -168,13 +168,13 @@ def test_files_that_do_not_go_together_are_refused(tmp_path):
 
 
 def test_a_folder_must_hold_parquet_files_with_rows(tmp_path):
-    with pytest.raises(FileError, match="there is no file or folder"):
+    with pytest.raises(FileError, match="there is no file"):
         ParquetTable.of(tmp_path / "none")
-    with pytest.raises(FileError, match=r"is a folder without Parquet files"):
+    with pytest.raises(FileError, match=r"has no Parquet files: none that ends in"):
         ParquetTable.of(tmp_path)
     (tmp_path / "_temporary").mkdir()
     (tmp_path / "_temporary" / "half.parquet").write_bytes(b"half")  # what Spark leaves of a job that failed
-    with pytest.raises(FileError, match=r"is a folder without Parquet files"):
+    with pytest.raises(FileError, match=r"has no Parquet files: none that ends in"):
         ParquetTable.of(tmp_path)
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 but no more")
     with pytest.raises(FileError, match=r"bad\.parquet cannot be read as Parquet"):

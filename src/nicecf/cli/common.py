@@ -331,6 +331,32 @@ def label_of(given: str, labels: Iterable[Any], option: str) -> Any:
     )
 
 
+def search_of(options: argparse.Namespace) -> dict[str, str]:
+    """The goal and the search that the options ask for, in place of those of fit."""
+    return {name: asked for name in ("optimize", "search") if (asked := getattr(options, name)) is not None}
+
+
+def searched(nice: NICE, options: argparse.Namespace) -> NICE:
+    """The explainer with that goal and search."""
+    search = search_of(options)
+    return nice.with_search(**search) if search else nice  # type: ignore[arg-type]  # with_search checks them
+
+
+def target_of(nice: NICE, options: argparse.Namespace) -> Any:
+    """The classes of --target, or "other"; OptionError if the model has scores, and none are asked for."""
+    from nicecf.exceptions import OptionError
+
+    if not len(nice.classes_) and options.target_score is None:
+        named = "--target names a class, but " if options.target is not None else ""
+        raise OptionError(
+            f"{named}the model of {options.explainer} returns scores: say which are wanted, such as --target-score "
+            "5000: for at least 5000."
+        )
+    if options.target is None:
+        return "other"
+    return [label_of(one, nice.classes_, "--target") for one in options.target]
+
+
 def check_outputs(outputs: Mapping[str, str | None], inputs: Iterable[str | None]) -> None:
     """OptionError if a file would be written twice, or an input would be overwritten."""
     from nicecf.exceptions import OptionError

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
-from nicecf.cli import common, letters
+from nicecf.cli import common, explain_files, letters
 from nicecf.cli.codes import DONE, INCOMPLETE
 from nicecf.cli.language import add_language_option, counted, language, number, phrase, stated
 from nicecf.cli.terminal import in_one_line, remark, say, say_beside
@@ -24,6 +24,7 @@ _EXAMPLE = """\
 examples:
   nicecf explain credit.nice new.csv --out out.parquet --target approved
   nicecf explain limits.nice new.csv --out out.csv --target-score 5000:
+  nicecf explain credit.nice rows/ --out answers/ --id customer
   cat new.csv | nicecf explain credit.nice - --out - --id customer > out.csv
 
 --out has one line per counterfactual: row, counterfactual (its number), found,
@@ -32,6 +33,8 @@ changes (JSON), reason, note, said (JSON, for nicecf show), reason_kind, line
 (JSON: what decides), then the features of the counterfactual; a feature with
 one of these names gets the prefix cf_.
 With --target-score, score and score_after are in place of the probabilities.
+A folder of Parquet files, or a Parquet file with a folder as --out, is
+explained file by file; so is what goes by --engine, as the engine reads it.
 The exit code is 3 if a row has no counterfactual."""
 
 
@@ -47,8 +50,13 @@ def add(commands: Any) -> None:
     )
     parser.set_defaults(run=_run)
     parser.add_argument("explainer", metavar="EXPLAINER", help="what nicecf fit wrote, such as credit.nice")
-    parser.add_argument("table", metavar="TABLE", help="rows to explain (.csv, .parquet, ...; - for standard input)")
+    parser.add_argument(
+        "table",
+        metavar="TABLE",
+        help="rows to explain (.csv, .parquet, ...; a folder of Parquet files; - for standard input)",
+    )
     parser.add_argument("--out", required=True, metavar="FILE", help="where to write the results (- standard output)")
+    explain_files.add_engine_option(parser)
     parser.add_argument("--report", metavar="FILE", help="also write an HTML report")
     parser.add_argument("--records", metavar="FILE", help="also write audit records (.jsonl), for nicecf replay")
     common.add_model_options(parser, required=False, remembered=" (default: that of fit, unless it is code)")
@@ -81,6 +89,11 @@ def add(commands: Any) -> None:
     asked.add_argument("--optimize", metavar="GOAL", help="a different goal from that of fit")
     asked.add_argument("--search", metavar="HOW", help="a different search from that of fit: greedy or thorough")
     common.add_rule_options(parser)
+    _add_word_options(parser)
+    letters.add_letter_options(parser)
+
+
+def _add_word_options(parser: argparse.ArgumentParser) -> None:
     words = parser.add_argument_group("words")
     words.add_argument(
         "--style",
@@ -92,7 +105,6 @@ def add(commands: Any) -> None:
     words.add_argument("--wording", metavar="FILE", help="names, units and classes for the texts, in a TOML file")
     words.add_argument("--title", help="title of the report")
     add_language_option(words)
-    letters.add_letter_options(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -100,6 +112,8 @@ def _run(options: argparse.Namespace) -> int:
     from nicecf.tables import files as tablefiles
     from nicecf.views import exported_table as outcomes
 
+    if explain_files.is_meant(options):
+        return explain_files.run(options)
     for option, path in (("--report", options.report), ("--records", options.records)):
         if path == "-":
             raise OptionError(f"{option} needs a file; only --out can go to standard output.")
@@ -113,19 +127,8 @@ def _run(options: argparse.Namespace) -> int:
         wording = common.wording_of(options)
         rules = common.rules_of(options)
         nice, notes, model = common.load_explainer(options.explainer, options)
-        search = {name: asked for name in ("optimize", "search") if (asked := getattr(options, name)) is not None}
-        nice = nice.with_search(**search) if search else nice
-        if not len(nice.classes_) and options.target_score is None:
-            named = "--target names a class, but " if options.target is not None else ""
-            raise OptionError(
-                f"{named}the model of {options.explainer} returns scores: say which are wanted, such as --target-score "
-                "5000: for at least 5000."
-            )
-        target = (
-            "other"
-            if options.target is None
-            else [common.label_of(one, nice.classes_, "--target") for one in options.target]
-        )
+        nice = common.searched(nice, options)
+        target = common.target_of(nice, options)
         X, read = _rows(nice, notes, options)
         cfs = nice.explain(
             X,
@@ -140,7 +143,7 @@ def _run(options: argparse.Namespace) -> int:
         if options.letters is not None:
             letters.write_letters(cfs, letters.letters_of(cfs, options, wording), options.letters, wording)
         if options.records is not None:
-            _write_records(cfs, options, model, search)
+            _write_records(cfs, options, model, common.search_of(options))
         if options.report is not None:
             cfs.to_html(options.report, title=options.title, wording=wording, about=_files(options, model, wording))
     lacking = tablefiles.write(table, options.out, format=out_format, protect=not options.raw_csv, beside=read)

@@ -14,11 +14,13 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from nicecf.exceptions import FileError, did_you_mean, listed
+from nicecf.support.files import existing
 from nicecf.tables.files.arrow import extension_in, in_floats, pyarrow
 from nicecf.tables.parts import TableInParts
 
 # A part of this many rows takes little memory, and is large enough for a model to be asked about at once.
 ROWS_IN_PART = 100_000
+ENDINGS = (".parquet", ".pq")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,7 @@ class ParquetTable(TableInParts):
     @property
     def n_rows(self) -> int:
         """By what the files say of themselves."""
-        return sum(_opened(path).metadata.num_rows for path in self.paths)
+        return sum(opened_parquet(path).metadata.num_rows for path in self.paths)
 
     def like(self) -> pd.DataFrame:
         """The first part; and for a column without a value there, a row with one."""
@@ -115,24 +117,21 @@ class ParquetTable(TableInParts):
 
 
 def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
-    """The Parquet files of a folder, by name, or the one that a path names; FileError if there is none.
+    """The Parquet files in a folder and below it, by name, or the one that is named; FileError if there is none.
 
-    Names that begin with a dot or an underscore are left out, as Spark's own marks are.
+    What begins with a dot or an underscore is not a part of the table: Spark and others mark so what is not finished.
     """
-    folder = Path(path)
-    if folder.is_file():
-        return [folder]
-    if not folder.is_dir():
-        raise FileError(f"there is no file or folder {os.fspath(path)}.")
-    found = [one for ending in ("*.parquet", "*.pq") for one in folder.rglob(ending) if one.is_file()]
-    hidden = (".", "_")
-    found = [one for one in found if not any(part.startswith(hidden) for part in one.relative_to(folder).parts)]
+    if not os.path.isdir(path):
+        return [Path(existing(path))]
+    found = [one for one in sorted(Path(path).rglob("*")) if one.suffix.lower() in ENDINGS and one.is_file()]
+    found = [one for one in found if not any(part.startswith(("_", ".")) for part in one.relative_to(path).parts)]
     if not found:
-        raise FileError(f"{os.fspath(path)} is a folder without Parquet files (*.parquet).")
-    return sorted(found)
+        raise FileError(f"the folder {os.fspath(path)} has no Parquet files: none that ends in {' or '.join(ENDINGS)}.")
+    return found
 
 
-def _opened(path: Path) -> Any:
+def opened_parquet(path: Path) -> Any:
+    """A Parquet file; FileError if it is none."""
     parquet = pyarrow(f"reading {path}").parquet
     try:
         return parquet.ParquetFile(path)
@@ -146,13 +145,13 @@ def _opened(path: Path) -> Any:
 def _batches(path: Path, columns: Sequence[str]) -> Iterator[Any]:
     pa = pyarrow(f"reading {path}")
     try:
-        yield from _opened(path).iter_batches(ROWS_IN_PART, columns=list(columns), use_threads=False)
+        yield from opened_parquet(path).iter_batches(ROWS_IN_PART, columns=list(columns), use_threads=False)
     except pa.ArrowException as error:
         raise FileError(f"{path} cannot be read as Parquet ({' '.join(str(error).split())[:200]}).") from error
 
 
 def _schema_of(path: Path) -> Any:
-    schema = _opened(path).schema_arrow
+    schema = opened_parquet(path).schema_arrow
     if found := extension_in(schema):
         column, of = found
         raise FileError(
@@ -183,7 +182,7 @@ def _joined(first: Any, schema: Any, of_first: Path, path: Path) -> Any:
 
 
 def _has_missing(path: Path, column: str) -> bool:
-    metadata = _opened(path).metadata
+    metadata = opened_parquet(path).metadata
     for group in range(metadata.num_row_groups):
         of_group = metadata.row_group(group)
         at = [of_group.column(j).path_in_schema for j in range(of_group.num_columns)].index(column)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import FileError, did_you_mean, listed, plain
-from nicecf.support.types import Floats, Objects
+from nicecf.support.types import Bools, Floats, Objects
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.files.cells import MISSING_WORDS, FileTable
 from nicecf.tables.files.numerals import in_plain_numbers
@@ -55,7 +55,12 @@ class ColumnLike(Protocol):
 
 
 def like(
-    table: FileTable, columns: Sequence[ColumnLike], *, ignore: Collection[str] = (), id: str | None = None
+    table: FileTable,
+    columns: Sequence[ColumnLike],
+    *,
+    ignore: Collection[str] = (),
+    id: str | None = None,
+    refused: dict[int, str] | None = None,
 ) -> pd.DataFrame:
     """The rows of a file as the training table had them: its columns, in its order, of its types.
 
@@ -65,13 +70,14 @@ def like(
     that training never saw is kept, but not among ordered ones: it would have no place there.
 
     ``id`` names the column with the labels of the rows, ``ignore`` columns that are left out; others that training
-    did not have are an error.
+    did not have are an error. ``refused``: a dict to fill, where one bad cell must not stop the other rows; it gets, by
+    the position of its row, what is wrong with the first such cell, which is missing in the result.
     """
     _check_columns(table, [str(column.name) for column in columns], ignore, id)
     labels = _index(table, id)
     table = in_plain_numbers(table, number_columns(columns))
     given = table.frame.set_axis([str(name) for name in table.frame.columns], axis="columns")
-    cells = {at: _read(_Cells(given[str(column.name)], column, table)) for at, column in enumerate(columns)}
+    cells = {at: _read(_Cells(given[str(column.name)], column, table, refused)) for at, column in enumerate(columns)}
     frame = pd.DataFrame(cells, copy=False)
     frame.columns = pd.Index([column.name for column in columns])
     frame.index = labels
@@ -96,6 +102,8 @@ class _Cells:
     cells: pd.Series[Any]
     column: ColumnLike
     table: FileTable
+    # What is wrong with a row, by its position; None where the first bad cell is an error.
+    refused: dict[int, str] | None
 
     def converted(self, convert: Callable[[Any], Any]) -> tuple[list[Any], Any]:
         """The distinct values, converted, and the code of each cell among them; -1 is a missing cell.
@@ -115,11 +123,15 @@ class _Cells:
             try:
                 distinct.append(convert(plain(value)))
             except _UnfitError as error:
-                row = int(np.argmax(codes == code))
-                raise FileError(
-                    f"{self.table.name}, {self.table.where(row)}: column {self.column.name!r} {error}."
-                ) from None
+                self._refuse(codes == code, f"column {self.column.name!r} {error}.")
+                distinct.append(None)
         return distinct, codes
+
+    def _refuse(self, rows: Bools, problem: str) -> None:
+        if self.refused is None:
+            raise FileError(f"{self.table.name}, {self.table.where(int(np.argmax(rows)))}: {problem}") from None
+        for row in np.flatnonzero(rows).tolist():
+            self.refused.setdefault(row, problem)
 
 
 _MOST_DIGITS = 400

@@ -1,0 +1,34 @@
+"""Loans explained by the greedy search; the same rows by an engine must have the same answers."""
+
+import pytest
+
+from nicecf import NICE
+from nicecf.benchmark.datasets import loan_book
+from nicecf.cli.showcase import forest
+
+
+@pytest.fixture(scope="session")
+def loans():
+    X, y = loan_book(400)
+    model = forest().set_params(randomforestclassifier__n_estimators=10).fit(X, y)
+    return NICE(model, search="greedy").fit(X, y)
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """Rows to explain, and a label for each that is not its position."""
+    X, _ = loan_book(120, seed=5)
+    return X.assign(customer=[f"C{7 * at:04}" for at in range(len(X))])
+
+
+@pytest.fixture(scope="session")
+def saved(loans, tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "loans.nice"
+    loans.save(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def expected(loans, rows):
+    """What the explainer itself says, with the labels of the rows."""
+    return loans.explain(rows.drop(columns="customer").set_axis(rows["customer"]))
