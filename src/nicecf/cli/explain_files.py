@@ -110,9 +110,9 @@ def _in_files(nice: NICE, options: argparse.Namespace, asked: dict[str, Any]) ->
 
 
 def _by_engine(engine: str, nice: NICE, model: str, options: argparse.Namespace, asked: dict[str, Any]) -> Totals:
-    from nicecf.tables.files.parquet_parts import parquet_files
     from nicecf.exceptions import FileError
     from nicecf.models import files as modelfiles
+    from nicecf.tables.files.parquet_parts import parquet_files
 
     if "://" not in options.table:
         parquet_files(options.table)
