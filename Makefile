@@ -11,7 +11,7 @@ STATE ?=
 # One worker for each core: threads of the libraries would only be in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-donors bench-engines bench-geco bench-neighbors bench-optimum bench-page bench-service bench-suggestions test-oldest clean help
+.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-donors bench-engines bench-geco bench-large bench-neighbors bench-optimum bench-page bench-service bench-suggestions test-oldest clean help
 
 help:            ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
@@ -93,6 +93,10 @@ bench-suggestions: .venv/paper.done ## suggested rules on real tables, with a ve
 bench-donors: .venv/demo.done      ## the donor search with numba, without, and as it was before (needs the history; ten minutes)
 	$(BIN)/pip install --quiet --editable '.[fast]'
 	$(BIN)/python benchmarks/donors.py
+
+bench-large: .venv/demo.done        ## a training table of 10^7 rows in parts: time and memory (three minutes, 6 GB of disk)
+	$(BIN)/pip install --quiet --editable '.[files,fast]'
+	$(BIN)/python benchmarks/large.py
 
 bench-neighbors: .venv/bench.done ## the options for nearest neighbors, side by side
 	$(BIN)/pip install --quiet numba faiss-cpu

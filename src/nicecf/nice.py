@@ -38,6 +38,7 @@ from nicecf.support.options import check_count, check_flag, check_seconds, check
 from nicecf.support.progress import Choice, check_choice
 from nicecf.support.types import Floats, Table
 from nicecf.tables.ordered import Ordinal
+from nicecf.tables.parts import TableInParts
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import TableStatistics
 
@@ -189,9 +190,10 @@ class NICE(Explainer):
         self.accelerate = accelerate
         self._check_options()
 
-    def fit(self, X: Table, y: Any = None, *, progress: Choice = None) -> Self:
+    def fit(self, X: Table | TableInParts, y: Any = None, *, progress: Choice = None) -> Self:
         """Learn the columns, the model's decision on every training row, and the donors of each class.
 
+        ``X`` may also be a table in parts, from :func:`nicecf.engines.folders.training`, which need not fit in memory.
         ``y`` holds the labels; with ``justified=False`` it can be left out. The tables are never modified.
         ``progress``: as for :meth:`explain`, of the training rows that the model was asked about. If that, or training
         the autoencoder, will take more than a minute, a :class:`nicecf.LongRunWarning` says so; not with False.
@@ -305,6 +307,9 @@ class NICE(Explainer):
 
     def save(self, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None) -> None:
         """Write the fitted explainer to a file, in one step: a zip of JSON, an Arrow table and numpy arrays.
+
+        Of a large one (from 33 million values on), the rows are numpy arrays too, which :meth:`load` does not read but
+        maps from the file; :func:`nicecf.explain.saving.verify` reads and checks them.
 
         The file contains all training rows, and the model's outputs for the donors: protect it like your training
         data. It contains no model and no function, and loading it runs no code. Needs pyarrow (the extra ``files``).

@@ -1,4 +1,4 @@
-"""Explanations of Parquet files without an engine: file by file and batch by batch, in bounded memory.
+"""Parquet files without an engine: explained file by file and batch by batch, in bounded memory; and fitted to.
 
 Each file of answers is written in one step and says which job it is of. So a job that was stopped goes on where it was:
 files that are finished are left as they are, and anything else that is in their way is not overwritten.
@@ -22,7 +22,7 @@ from nicecf.nice import NICE
 from nicecf.rules.constraints import Constraints
 from nicecf.support.files import checked, reason, writing
 from nicecf.support.json_values import to_json
-from nicecf.tables.files.parquet_parts import opened_parquet, parquet_files
+from nicecf.tables.files.parquet_parts import ParquetTable, opened_parquet, parquet_files
 
 ROWS_AT_ONCE = 10_000
 _JOB = b"nicecf.job"
@@ -42,6 +42,16 @@ class Totals:
     rows: int
     found: int
     reason: str | None
+
+
+def training(source: str | os.PathLike[str], label: str | None = None) -> tuple[ParquetTable, Any]:
+    """The training table in a Parquet file, or in all of a folder, for ``NICE.fit(X, y)``: its features and its labels.
+
+    It is read part by part while it is fitted to, into a file without a name in the folder for temporary files
+    (``TMPDIR``), so that it need not fit in memory. FileError if files differ in their columns, or a label is missing.
+    """
+    table = ParquetTable.of(checked(source))
+    return (table, None) if label is None else (table.without([label]), table.labels(label))
 
 
 def explain(
