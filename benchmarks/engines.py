@@ -3,7 +3,8 @@
 Covertype, if NICECF_DATA has it, else the generated loan book. Train on some rows, explain others with the greedy
 search: one process and one thread by explain_batches, as many processes as cores, then as many executors of Spark and
 processes of Dask, all on this machine. The time of an engine is that of its second job of the kind: processes, imports
-and the explainer are there already, as in a job of hours.
+and the explainer are there already, as in a job of hours. Seconds of processors are compared, of all processes of an
+engine: those on the clock depend on what else the machine does.
 python benchmarks/engines.py [--rows N] [--train N] [--executors N]
 """
 
@@ -17,13 +18,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
@@ -40,16 +42,28 @@ PARTITIONS = 8
 
 @dataclass(frozen=True)
 class Measured:
-    """How long one way of explaining all rows took, on how many cores, and until the first job could start."""
+    """How long one way of explaining all rows took, and until the first job could start.
+
+    ``cpu``: the seconds of processors that this process and all that it started have used: on a machine that has other
+    work too, it says more than the seconds on the clock.
+    """
 
     name: str
     cores: int
     seconds: float
-    start: float
+    cpu: float
+    start: float = 0.0
 
-    def per_core(self, rows: int) -> float:
-        """Rows per second and core."""
-        return rows / self.seconds / self.cores
+
+def cpu_now() -> float:
+    """The seconds of processors of this process and of those that it started and that are still there."""
+    own = psutil.Process()
+    total = 0.0
+    for one in [own, *own.children(recursive=True)]:
+        with suppress(psutil.Error):
+            times = one.cpu_times()
+            total += times.user + times.system
+    return total
 
 
 def problem(n_train: int, n_rows: int) -> tuple[str, NICE, pd.DataFrame]:
@@ -81,19 +95,20 @@ def problem(n_train: int, n_rows: int) -> tuple[str, NICE, pd.DataFrame]:
 
 
 @contextmanager
-def timed(into: list[float]) -> Iterator[None]:
-    started = time.perf_counter()
+def timed(into: list[tuple[float, float]]) -> Iterator[None]:
+    """Seconds on the clock, and of processors."""
+    started, cpu = time.perf_counter(), cpu_now()
     yield
-    into.append(time.perf_counter() - started)
+    into.append((time.perf_counter() - started, cpu_now() - cpu))
 
 
 def one_process(nice: NICE, files: Path) -> tuple[Measured, pa.Table]:
     """All rows by one thread."""
-    took: list[float] = []
+    took: list[tuple[float, float]] = []
     with threadpool_limits(1), timed(took):
         batches = (batch for path in sorted(files.iterdir()) for batch in pq.ParquetFile(path).iter_batches(10_000))
         answers = pa.Table.from_batches(explain_batches(nice, None, batches, id="id"))
-    return Measured("one process", 1, took[0], 0.0), answers
+    return Measured("one process", 1, *took[0]), answers
 
 
 def several_processes(nice: NICE, files: Path, folder: Path, n: int) -> Measured:
@@ -103,12 +118,12 @@ def several_processes(nice: NICE, files: Path, folder: Path, n: int) -> Measured
     nice.save(folder / "explainer.nice")
     joblib.dump(nice.model, folder / "model.joblib")
     paths = sorted(files.iterdir())
-    took: list[float] = []
+    took: list[tuple[float, float]] = []
     with ProcessPoolExecutor(n, multiprocessing.get_context("spawn")) as pool:
         list(pool.map(_explain_files, [(folder, paths[:1])] * n))
         with timed(took):
             list(pool.map(_explain_files, [(folder, paths[at::n]) for at in range(n)]))
-    return Measured(f"{n} processes", n, took[0], 0.0)
+    return Measured(f"{n} processes", n, *took[0])
 
 
 def _explain_files(job: tuple[Path, list[Path]]) -> int:
@@ -135,7 +150,7 @@ def on_spark(nice: NICE, files: Path, out: Path, n: int) -> Measured:
 
     os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    start: list[float] = []
+    start: list[tuple[float, float]] = []
     with timed(start):
         builder = SparkSession.builder.master(f"local-cluster[{n},1,2048]").config("spark.ui.enabled", "false")
         session = builder.config("spark.sql.files.maxPartitionBytes", "1m").getOrCreate()
@@ -146,7 +161,7 @@ def on_spark(nice: NICE, files: Path, out: Path, n: int) -> Measured:
         took = _second(lambda path: spark.explain(rows, nice, id="id").write.parquet(path), out, start)
     finally:
         session.stop()
-    return Measured("Spark", n, took, sum(start))
+    return Measured("Spark", n, *took, sum(wall for wall, _ in start))
 
 
 def on_dask(nice: NICE, files: Path, out: Path, n: int) -> Measured:
@@ -156,43 +171,44 @@ def on_dask(nice: NICE, files: Path, out: Path, n: int) -> Measured:
 
     from nicecf.engines import dask
 
-    start: list[float] = []
+    start: list[tuple[float, float]] = []
     with LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
         rows = dd.read_parquet(files)
         took = _second(lambda path: dask.explain(rows, nice, id="id").to_parquet(path, write_index=False), out, start)
-    return Measured("Dask", n, took, sum(start))
+    return Measured("Dask", n, *took, sum(wall for wall, _ in start))
 
 
-def _second(job: Callable[[str], Any], out: Path, start: list[float]) -> float:
-    """The seconds of the second job; those of the first are part of the start."""
-    took: list[float] = []
+def _second(job: Callable[[str], Any], out: Path, start: list[tuple[float, float]]) -> tuple[float, float]:
+    """What the second job took; what the first took more is part of the start."""
+    took: list[tuple[float, float]] = []
     for number in range(2):
         with timed(took):
             job(str(out / str(number)))
-    start.append(max(0.0, took[0] - took[1]))
+    start.append((max(0.0, took[0][0] - took[1][0]), 0.0))
     return took[1]
 
 
 def report(name: str, cargo: tuple[int, int], sizes: tuple[int, int, int], measured: list[Measured]) -> None:
     """Tables in markdown: what was measured, and what follows from it for a billion rows."""
     n, into, back = sizes
-    alone = measured[0].per_core(n)
+    alone = measured[0].cpu
     print(f'\n{name}, {n:,} rows explained, `search="greedy"`. {machine("nicecf", "pyspark", "dask", "pyarrow")}\n')
-    print("| | cores | s | rows/s | rows/s and core | time per core beside one process | start, s |")
+    print("| | cores | s | rows/s | processor ms/row | beside one process | start, s |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for one in measured:
-        overhead = alone / one.per_core(n)
-        mark = "" if overhead <= MOST_OVERHEAD else f" (more than {MOST_OVERHEAD}x)"
+        mark = "" if one.cpu <= MOST_OVERHEAD * alone else f" (more than {MOST_OVERHEAD}x)"
         print(
-            f"| {one.name} | {one.cores} | {one.seconds:.1f} | {n / one.seconds:,.0f} | {one.per_core(n):,.0f} | "
-            f"{overhead:.2f}x{mark} | {one.start:.1f} |"
+            f"| {one.name} | {one.cores} | {one.seconds:.1f} | {n / one.seconds:,.0f} | {1000 * one.cpu / n:.2f} | "
+            f"{one.cpu / alone:.2f}x{mark} | {one.start:.1f} |"
         )
-    print(f"\nArrow in {into / n:,.0f} bytes a row, out {back / n:,.0f}; to each worker {cargo[0] / 1e6:,.1f} MB of "
-          f"explainer and {cargo[1] / 1e6:,.1f} MB of model, once.\n")  # fmt: skip
+    print(
+        f"\nArrow in {into / n:,.0f} bytes a row, out {back / n:,.0f}; to each worker {cargo[0] / 1e6:,.1f} MB of "
+        f"explainer and {cargo[1] / 1e6:,.1f} MB of model, once.\n"
+    )
     print("| a billion rows on | core hours | hours on 100 cores | Arrow in | Arrow out |")
     print("|---|---:|---:|---:|---:|")
     for one in measured[1:]:
-        hours = BILLION / one.per_core(n) / 3600
+        hours = BILLION * one.cpu / n / 3600
         print(f"| {one.name} | {hours:,.0f} | {hours / 100:,.1f} | {into / n:,.0f} GB | {back / n:,.0f} GB |")
 
 

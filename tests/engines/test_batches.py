@@ -239,16 +239,18 @@ def test_an_id_that_is_not_there_is_an_error(loans, rows, id, said):
 def test_a_bad_cell_is_the_reason_of_its_row_and_of_no_other():
     levels = pd.Categorical(["low", "high", "high", "low"], categories=["low", "high"], ordered=True)
     nice = fitted(people(level=levels))
-    batch = pa.RecordBatch.from_pydict({"income": [10.0, np.inf, 20.0, 1e200], "level": ["low", "low", "huge", "low"]})
+    batch = pa.RecordBatch.from_pydict(
+        {"income": [10.0, np.inf, 20.0, 1e200, 30.0], "level": ["low", "low", "huge", "low", "low"]}
+    )
     table = explained(nice, batch)
-    assert table["row"].to_pylist() == [0, 1, 2, 3]
-    assert table["found"].to_pylist() == [True, False, False, False]
-    assert table["reason_kind"].to_pylist() == [None, "refused", "refused", "refused"]
+    assert table["row"].to_pylist() == [0, 1, 2, 3, 4]
+    assert table["found"].to_pylist() == [True, False, False, False, True]
+    assert table["reason_kind"].to_pylist() == [None, "refused", "refused", "refused", None]
     reasons = table["reason"].to_pylist()
     assert reasons[1].startswith("column 'income' holds an infinite value")
     assert reasons[2].startswith("column 'level' holds 'huge', which is not one of its levels")
     assert reasons[3].startswith("column 'income' holds an infinite value, or one beyond 1e150. Distances")
-    assert table["score_before"].to_pylist()[1:] == [None] * 3
+    assert table["score_before"].to_pylist()[1:4] == [None] * 3
 
 
 def test_a_batch_without_one_good_row_is_answered():

@@ -54,17 +54,19 @@ def explain(
     asked.check(nice)
     dump_or_raise(asked, cloudpickle.dumps, "constraints")
     job = Job.of(nice, asked, _arrow_schema(frame, nice, id), id)
-    shipped = frame.sparkSession.sparkContext.broadcast(cargo)
+    shipped, needed = frame.sparkSession.sparkContext.broadcast(cargo), job.needed
 
     def answered(batches: Iterator[Any]) -> Iterator[Any]:
         job = None
         with one_thread():
-            for batch in batches:
+            for batch in (pyarrow(_NEEDED_BY).RecordBatch.from_arrays(one.columns, needed) for one in batches):
                 job = job or Job.of(shipped.value.opened(), asked, batch.schema, id)
                 yield job.answered(batch)
 
-    columns = [f"`{name.replace('`', '``')}`" for name in job.needed]
-    return frame.select(*columns).mapInArrow(answered, from_arrow_schema(job.schema))
+    columns = [f"`{name.replace('`', '``')}`" for name in needed]
+    # With names of its own: mapInArrow takes a dot in a name for a field of a struct.
+    numbered = frame.select(*columns).toDF(*(f"c{at}" for at in range(len(needed))))
+    return numbered.mapInArrow(answered, from_arrow_schema(job.schema))
 
 
 def session_of(master: str) -> Any:
