@@ -49,7 +49,7 @@ FAST := nice-none nice-spars nice-prox nice-plaus nice-thorough nice-thorough-sp
 SPLITS := results/paper/split-0 results/paper/split-1 results/paper/split-2
 
 paper: .venv/paper.done          ## the experiment of the paper, into results/paper and docs/results/paper
-	@echo 'From nothing this takes about a day on two cores; tables that are finished in results/paper are not run again.'
+	@echo 'From nothing this takes about ten processor hours, and the measures besides; tables that are finished are not run again.'
 	$(BIN)/nicecf benchmark run --profile paper --out results/paper/split-0 --alone 2 --time-limit 60 --jobs 2
 	for seed in 1 2; do $(BIN)/nicecf benchmark run --profile paper --out results/paper/split-$$seed --alone 2 \
 	  --time-limit 60 --jobs 2 --seed $$seed --tuned results/paper/split-0 --methods $(FAST) || exit 1; done
