@@ -192,7 +192,8 @@ def test_correlations_of_ranks():
 def test_means_over_the_splits(model):
     splits = ("split-0", "split-1", "split-2")
     shared = [method for method in PAPER if method in set(records("split-1")["method"].astype(str))]
-    for metric, name in {"sparsity": "Spars.", "l1_range": "Prox.", "ae_error": "Plaus."}.items():
+    for metric in ("sparsity", "l1_range", "ae_error"):
+        name = METRICS[metric]
         averages = np.array([ranks(matrix(model, metric, shared, split)[0]).mean(axis=0) for split in splits])
         line = f"{name} rank"
         assert printed(f"splits_paper_{model}", line, shared) == pytest.approx(averages.mean(axis=0))
