@@ -338,6 +338,7 @@ def test_a_worker_that_dies_is_told_by_its_case():
         worker.end()
 
 
+@pytest.mark.deep
 def test_a_run_goes_on_where_it_was(tmp_path, capsys):
     state = tmp_path / "state.json"
     Progress(seed=2, next_case=5, pending=[3], n_cases=4, n_explained=10).write(state)

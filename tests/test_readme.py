@@ -34,7 +34,11 @@ NOT_RUN = {
 }
 # What these show is tested elsewhere as well: `make test-deep` runs them.
 SLOW_PAGES = {
+    "docs/baselines.md",
+    "docs/cli.md",
     "docs/pictures.md",
+    "docs/records.md",
+    "docs/words.md",
     "docs/experiments.md",
     "docs/thorough.md",
     "docs/constraints.md",

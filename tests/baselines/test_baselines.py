@@ -572,6 +572,7 @@ def test_rows_that_end_at_once_do_not_end_the_others(monkeypatch):
     assert cfs.reasons[0] == "no feature can be moved towards 1: all are missing, or never vary in training"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("at_once", [1, *deep(9)])
 def test_searches_that_ended_hold_no_memory(at_once, monkeypatch):
     monkeypatch.setattr(lock_step, "CELLS_PER_CALL", at_once * 100 * 5 * 30 * 30)
@@ -744,12 +745,14 @@ def test_a_fit_that_fails_leaves_the_explainer_as_it_was():
     testing.assert_same(before, explainer.explain(X.iloc[:5]))
 
 
+@pytest.mark.deep
 def test_importing_the_baselines_brings_nothing_heavy():
     code = "import sys, nicecf.baselines; print([m for m in ('dice_ml', 'torch', 'tensorflow', 'polars') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
 
 
+@pytest.mark.deep
 def test_a_trained_forest_is_explained_by_all_of_them():
     random = np.random.default_rng(1)
     X = random.normal(size=(400, 4)).astype(np.float32)

@@ -163,6 +163,7 @@ def test_trees_are_asked_about_their_steps_alone_and_answer_as_before():
     assert read.model_rows < 0.6 * asked.model_rows
 
 
+@pytest.mark.deep
 def test_rows_in_blocks_give_what_they_give_together(monkeypatch):
     X, y = testing.applicants()
     together = SMALL(testing.Scorecard()).fit(X, y).explain(X.iloc[:9])

@@ -113,6 +113,7 @@ def test_a_report_beside_the_files_is_no_obstacle(copied):
     assert len(archive.opened(copied).records())
 
 
+@pytest.mark.deep
 def test_a_file_that_could_not_be_written_is_written_by_the_next_run(data, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
@@ -135,6 +136,7 @@ def test_all_machines_and_versions_are_told(data, copied, monkeypatch):
     assert store.about()["versions"]["numpy"] == f"0.1; {np.__version__}"
 
 
+@pytest.mark.deep
 def test_files_of_another_run_are_not_mixed_in(data, copied, tmp_path):
     with pytest.raises(OptionError, match="holds a run with seed=0, but this one has seed=1"):
         run.run(plan_of(data, "one", seed=1), copied)
@@ -179,6 +181,7 @@ def test_parameters_of_another_run_are_taken_in_place_of_a_search(data, copied, 
     assert known["parameters"].tolist() == ['{"hidden_layer_sizes": [3]}']
 
 
+@pytest.mark.deep
 def test_a_classifier_without_results_is_replaced(data, tmp_path):
     store = Store.create(tmp_path / "r")
     known = {"parameters": '{"hidden_layer_sizes": [3]}', "auc": 0.123, "fit_seconds": 0.0, "outputs": "others"}

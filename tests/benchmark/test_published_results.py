@@ -64,8 +64,13 @@ def records(split: str = "split-0") -> pd.DataFrame:
 
 
 def matrix(model: str, metric: str, methods: list[str], split: str = "split-0") -> tuple[np.ndarray, pd.MultiIndex]:
+    return _matrix(model, metric, tuple(methods), split)
+
+
+@cache
+def _matrix(model: str, metric: str, of: tuple[str, ...], split: str) -> tuple[np.ndarray, pd.MultiIndex]:
     """Observations x methods, NaN for what was not found; without those that were found and could not be measured."""
-    frame = records(split)
+    methods, frame = list(of), records(split)
     frame = frame[(frame["model"].astype(str) == model) & frame["method"].astype(str).isin(methods)]
     is_found = frame["status"].astype(str) == "found"
     keys = [frame["dataset"], frame["row"], frame["method"].astype(str)]

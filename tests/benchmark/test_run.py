@@ -336,6 +336,7 @@ def test_a_dataset_that_fails_is_kept_with_its_error_and_stops_no_other(tables, 
     assert run.run(plan, tmp_path / "results") == run.Outcome(2, 2, {})
 
 
+@pytest.mark.deep
 def test_what_is_known_of_a_dataset_outlives_its_failure(tables, tmp_path):
     plan = plan_of(tables, "switch", methods=("sedc",), models=("rf",))
     run.run(plan, tmp_path)
@@ -358,6 +359,7 @@ def test_a_cell_that_is_done_is_not_replaced(tmp_path):
     assert len(results.records()) == 1
 
 
+@pytest.mark.deep
 def test_another_table_of_the_same_name_is_not_mixed_in(tables, tmp_path):
     own = tmp_path / "switch.csv"
     frame = pd.read_csv(tables / "switch.csv")
@@ -412,6 +414,7 @@ def test_nothing_to_report(tmp_path, capsys):
     assert "holds no results: there is no file results.sqlite" in capsys.readouterr().err
 
 
+@pytest.mark.deep
 def test_what_does_not_apply_is_said_and_not_counted_as_not_found(tables, tmp_path):
     outcome = run.run(plan_of(tables, methods=("growing-spheres",), models=("rf",)), tmp_path)
     assert outcome == run.Outcome(2, 2, {})
@@ -476,6 +479,7 @@ def test_a_search_that_is_cut_short_is_found_and_says_so(tables, tmp_path):
     assert outcomes.loc["NICE (thorough)", ["RF: found", "RF: cut short"]].tolist() == [0, 30]
 
 
+@pytest.mark.deep
 def test_several_counterfactuals_are_scored_by_the_best_in_each_measure(tables):
     plan = plan_of(tables)
     problem = run.prepared(run.load(tables / "steps.csv"), plan)
@@ -566,6 +570,7 @@ def test_other_settings_need_another_folder(tables, finished):
     assert finished.about()["seed"] == 0
 
 
+@pytest.mark.deep
 def test_settings_of_a_run_that_came_to_nothing_do_not_stick(tables, tmp_path):
     assert run.run(plan_of(tables, "steps", rows=400, models=("rf",)), tmp_path).n_done == 0
     assert run.run(plan_of(tables, "steps", methods=("wit",), models=("rf",)), tmp_path) == run.Outcome(1, 1, {})

@@ -61,6 +61,7 @@ def explain(explainer, rows, *more):
     return ["explain", explainer, rows, "--trust-pickle", "--out", "out.csv", *more]
 
 
+@pytest.mark.deep
 def test_from_rules_to_a_replay(run):
     code, out, err = run(*FIT, "--rules", "rules.toml", "--out", "a.nice")
     assert code == DONE, err

@@ -60,6 +60,7 @@ def test_without_an_id_the_index_says_whose_an_answer_is(frame, loans):
     assert answers.columns[0] == "counterfactual"
 
 
+@pytest.mark.deep
 def test_empty_partitions_and_many_rows_at_once(frame, loans, expected, monkeypatch):
     monkeypatch.setattr(engine, "_ROWS_AT_ONCE", 7)
     some = engine.explain(frame, loans, id="customer").compute(scheduler="sync")

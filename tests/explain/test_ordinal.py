@@ -70,6 +70,7 @@ SEARCHES = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", SEARCHES)
 def test_cells_and_dtypes_are_kept_and_answers_come_back_from_a_file(name, tmp_path):
     nice = NICE(says, **SEARCHES[name]).fit(X, Y)

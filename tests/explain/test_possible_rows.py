@@ -147,6 +147,7 @@ def test_what_moves_together_is_one_change_at_distance_one():
     assert "derived" not in cfs.changes()
 
 
+@pytest.mark.deep
 def test_first_dummies_may_be_dropped():
     dropped = X.drop(columns="for_car")
     full = lambda table: model(table.assign(for_car=0))

@@ -309,6 +309,7 @@ def test_every_field_that_fit_learns_is_known_to_saving():
     ]  # fmt: skip
 
 
+@pytest.mark.deep
 def test_a_fresh_process_gives_the_same_answers(tmp_path):
     nice = NICE(Scorecard(), search="thorough", neighbors=5).fit(X, Y)
     path = saved(nice, tmp_path)
@@ -839,6 +840,7 @@ def test_no_leaf_of_a_manifest_can_be_forged_to_other_answers(forged, share):
     assert n_refused > 10 * n_loaded
 
 
+@pytest.mark.deep
 def test_no_key_of_a_manifest_can_be_left_out_or_added(forged):
     manifest, members, check = forged
     for path, value in leaves(manifest):

@@ -321,6 +321,7 @@ def assert_refused_or_same(forged, expected):
     return True
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("options", [{}, *deep({"optimize": "plausibility", "min_count": 2})], ids=str)
 def test_nothing_that_is_said_of_moving_columns_can_be_forged_to_other_answers(options, tmp_path, monkeypatch):
     monkeypatch.setattr("os.fsync", lambda descriptor: None)  # some hundred files, of which none must last
@@ -404,6 +405,7 @@ CALLS = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("rules", "call"), crossed(CALLS))
 def test_records_are_made_again(rules, call):
     nice = fitted(rules)
@@ -411,6 +413,7 @@ def test_records_are_made_again(rules, call):
         assert replay(through_json(record), nice).differences == ()
 
 
+@pytest.mark.deep
 def test_a_record_of_one_of_all_optima_is_made_again():
     nice = fitted("all", optimize="balanced")
     for record in nice.explain(ROWS.iloc[:4]).pareto().to_records():

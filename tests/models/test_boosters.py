@@ -474,6 +474,7 @@ def test_classifiers_are_no_boosters():
     assert is_booster(xgb(ROWS, TWO))
 
 
+@pytest.mark.deep
 def test_no_library_is_imported_for_another_model():
     code = (
         "import sys, numpy as np, nicecf\n"

@@ -301,6 +301,7 @@ def test_a_file_has_a_checksum_and_a_module_has_none(tmp_path):
     assert modelfiles.checksum("bank:model") is None
 
 
+@pytest.mark.deep
 def test_the_libraries_of_other_kinds_are_not_imported():
     code = "import sys\nfrom nicecf.models import files\nprint([m for m in ('onnxruntime', 'skops', 'onnx') if m in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -105,6 +105,7 @@ def test_rules_hold_for_every_plan(cfs):
     assert plans.metrics()["sparsity"].max() <= 3
 
 
+@pytest.mark.deep
 def test_nothing_is_handed_out_that_is_a_training_row():
     guarded = NICE(MODEL, optimize="balanced", share_donor=False).fit(X, Y).with_search(optimize="sparsity")
     table = guarded.explain(SOME, n_counterfactuals=4).plans().to_frame()
@@ -132,6 +133,7 @@ def test_plans_of_a_pareto_set_are_refused_and_the_pareto_set_of_plans_is_that_o
     assert nicecf.replay(again[0].to_record(), NICE_).is_same
 
 
+@pytest.mark.deep
 def test_trees_are_read_and_the_model_is_asked_once():
     model = RandomForestClassifier(20, random_state=0).fit(X, Y)
     nice = NICE(model, optimize="balanced", accelerate=True).fit(X, Y).with_search(optimize="sparsity")

@@ -666,6 +666,7 @@ def test_a_model_that_refuses_rows_that_break_a_rule_does_not_stop_the_reasons()
     assert "Blocked by: 'zip' may not change" in cfs.reasons[0]
 
 
+@pytest.mark.deep
 def test_hundreds_of_rules_are_not_all_listed_and_few_rows_are_tried_for_each():
     random = np.random.default_rng(0)
     X, weights = random.normal(size=(300, 120)), random.normal(size=120)

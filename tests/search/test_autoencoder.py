@@ -129,6 +129,7 @@ def test_tiny_tables_train_too(n_rows):
     assert np.isfinite(Autoencoder.train(training, np.array([False]), seed=0)(training)).all()
 
 
+@pytest.mark.deep
 def test_very_many_rows_are_sampled(monkeypatch):
     monkeypatch.setattr("nicecf.search.autoencoder._MOST_ROWS", 50)
     training = np.random.default_rng(0).random((500, 2))

@@ -52,6 +52,7 @@ def geometric_mean(ratios):
     return np.exp(np.log(ratios).mean())
 
 
+@pytest.mark.deep
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("table", [numbers, *deep(categories)], ids=lambda table: table.__name__)

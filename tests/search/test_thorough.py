@@ -327,6 +327,7 @@ def test_more_neighbors_than_memory_could_hold():
     assert all("neighbors: there are no more donors" in said for said in cfs.search)
 
 
+@pytest.mark.deep
 def test_wide_tables_stay_within_memory():
     X, y = noisy_table(n_rows=60, n_features=300)
     cfs = (
@@ -561,6 +562,7 @@ def test_the_first_of_several_is_the_answer_alone_for_every_problem(optimize, p)
     assert_first_is(several, alone)
 
 
+@pytest.mark.deep
 def test_an_objective_that_is_added_as_the_page_says_works_in_both_searches(monkeypatch):
     def thrift(round):
         return (round.score - round.previous_score) / (1 + round.distance)

@@ -127,6 +127,7 @@ def test_odd_changes(nice):
     assert statuses.count(200) > 30
 
 
+@pytest.mark.deep
 def test_odd_reports(nice):
     bodies = [{"instances": [{**ROW, key: odd}]} for key in ROW for odd in ODD]
     bodies += [{"instances": [ROW], "parameters": {name: odd}} for name in PARAMETERS for odd in ODD]

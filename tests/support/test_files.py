@@ -186,6 +186,7 @@ def test_an_error_of_whoever_makes_the_contents_is_their_own(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.deep
 @needs_posix
 def test_an_interrupted_process_leaves_nothing(tmp_path):
     code = (
@@ -227,6 +228,7 @@ def writing_process(path: Path) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
+@pytest.mark.deep
 @needs_posix
 def test_what_a_killed_process_leaves_is_removed_by_the_next_write_and_nothing_else(tmp_path):
     others = [".nicecf-0123456789abcdef.tmp.txt", ".nicecf-x.tmp", "nicecf-0123456789abcdef.tmp"]

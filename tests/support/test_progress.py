@@ -223,6 +223,7 @@ def test_a_call_says_how_long_it_will_take_and_what_to_do(slow, options, said):
     assert one.filename == __file__
 
 
+@pytest.mark.deep
 def test_several_counterfactuals_are_warned_of_in_their_first_half(slow):
     nice, X = slow()
     told = []

@@ -177,6 +177,7 @@ def test_rows_must_come_in_the_container_of_fit():
         nice.explain(sparse.csr_matrix(ROWS[:, 1:]))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("make", [sparse.csr_matrix, *deep(sparse.csc_array)], ids=["matrix", "array"])
 def test_it_is_saved_pickled_and_replayed(make, tmp_path):
     X, rows = make(DENSE), make(ROWS)

@@ -466,6 +466,7 @@ NAMES = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", ["odd", *deep("levels", "tuples", "numbers")])
 def test_names_that_are_no_text_are_shown_everywhere(name, tmp_path):

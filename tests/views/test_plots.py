@@ -684,6 +684,7 @@ class TestPicture:
             assert [draw()._repr_png_() for draw in draws] == as_they_are
             assert dict(matplotlib.rcParams) == before
 
+    @pytest.mark.deep
     def test_many_threads_draw_what_one_draws(self, tenant):
         import matplotlib
 
@@ -745,6 +746,7 @@ assert "matplotlib.pyplot" not in sys.modules
 """
 
 
+@pytest.mark.deep
 @drawing
 def test_matplotlib_is_imported_when_something_is_drawn_and_pyplot_never():
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)

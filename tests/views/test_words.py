@@ -77,6 +77,7 @@ def continuous(kind, dtype="float64", *, n_columns=30):
 # --- the sentences are true ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_sentence_of_a_forest_on_mixed_columns_is_true(loans, explained, language):
     X, _, model = loans
@@ -112,6 +113,7 @@ def test_every_sentence_of_a_thorough_search_is_true():
     assert_true(cfs.pareto()[::5], model, X[:8])
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_every_sentence_about_made_up_numbers_is_true(dtype):
     X, y, model = continuous("network", dtype)
