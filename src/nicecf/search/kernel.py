@@ -91,8 +91,8 @@ def _byte_of(value: float) -> int:
     types.void(
         _read(types.float64, 2, "A"),
         _read(types.int64, 1),
-        _read(types.float64, 2),
-        _read(types.float64, 2),
+        _read(types.float64, 3),
+        _read(types.float64, 3),
         _read(types.boolean, 1),
         types.uint8[::1],
     )
@@ -108,7 +108,8 @@ def encode(values: Floats, starts: Ints, low: Floats, high: Floats, by_equality:
         for j in range(n_features):
             at = (begin - starts[0]) * n_features + j * n_donors
             column, filled = values[begin : begin + n_donors, j], codes[at : at + n_donors]
-            lowest, width = low[j, leaf], high[j, leaf] - low[j, leaf]
+            lowest = low[leaf // FAN_OUT, j, leaf % FAN_OUT]
+            width = high[leaf // FAN_OUT, j, leaf % FAN_OUT] - lowest
             is_interval = 0.0 < width < np.inf
             for i in range(n_donors):
                 if np.isnan(column[i]):
@@ -140,7 +141,7 @@ def _distance(metric: _Metric, row: Floats, donor: Floats) -> float:
 
 @_part_of_it
 def _bound_boxes(metric: _Metric, row: Floats, low: Floats, high: Floats, has_missing: Any, bounds: Floats) -> None:
-    """Fill in lower bounds of the distance to any donor in some boxes, by the arithmetic of `_distance_to_boxes`.
+    """Fill in lower bounds of the distance to any donor in the boxes of a block, by the sums of `_distance_to_boxes`.
 
     All branches on the row are outside the loops over boxes: these run on several boxes at once.
     """
@@ -149,13 +150,13 @@ def _bound_boxes(metric: _Metric, row: Floats, low: Floats, high: Floats, has_mi
         value, scale, weight = row[j], metric.scales[j], metric.weights[j]
         lowest, highest, missing = low[j], high[j], has_missing[j]
         if np.isnan(value):
-            for i in range(len(bounds)):
+            for i in range(FAN_OUT):
                 bounds[i] += 0.0 if missing[i] else weight
         elif scale == 0.0:
-            for i in range(len(bounds)):
+            for i in range(FAN_OUT):
                 bounds[i] += weight if (value < lowest[i]) | (value > highest[i]) else 0.0
         else:
-            for i in range(len(bounds)):
+            for i in range(FAN_OUT):
                 part = max(max(lowest[i] - value, value - highest[i]), 0.0) / scale
                 bounds[i] += (min(part, 1.0) if missing[i] else part) * weight
 
@@ -294,9 +295,10 @@ def _pop(bounds: Floats, nodes: Ints, size: int) -> int:
         _read(types.int64, 1, "A"),
         _read(types.int64, 1),
         _read(types.int64, 1),
-        _read(types.float64, 2),
-        _read(types.float64, 2),
-        _read(types.boolean, 2),
+        _read(types.int64, 1),
+        _read(types.float64, 3),
+        _read(types.float64, 3),
+        _read(types.boolean, 3),
         _read(types.uint8, 1),
         types.float64[:, ::1],
         types.int64[:, ::1],
@@ -313,6 +315,7 @@ def search(
     positions: Ints,
     starts: Ints,
     levels: Ints,
+    sizes: Ints,
     low: Floats,
     high: Floats,
     has_missing: Any,
@@ -336,7 +339,7 @@ def search(
     for line in asking:
         row = rows[line]
         near = _Near(distance[line], place[line], position[line])
-        queue[0], nodes[0], size = 0.0, levels[-1] - 1, 1
+        queue[0], nodes[0], size = 0.0, levels[-2], 1
         # A box at exactly the largest distance may hold an equally near donor that comes first in training.
         while size and queue[0] <= near.distance[-1]:
             node = _pop(queue, nodes, size)
@@ -345,15 +348,18 @@ def search(
                 begin, end = starts[node], starts[node + 1]
                 own = codes[(begin - starts[0]) * n_features : (end - starts[0]) * n_features]
                 sums = room[: end - begin]
-                margin = _sum_bytes(metric, row, low[:, node], high[:, node], has_missing[:, node], own, sums)
+                block, at = node // FAN_OUT, node % FAN_OUT
+                margin = _sum_bytes(
+                    metric, row, low[block, :, at], high[block, :, at], has_missing[block, :, at], own, sums
+                )
                 _compare(metric, row, values, positions, begin, sums, margin, near)
                 continue
             level = np.searchsorted(levels, node, side="right") - 1
-            begin = levels[level - 1] + (node - levels[level]) * FAN_OUT
-            end = min(begin + FAN_OUT, levels[level])
-            of_boxes = bounds[: end - begin]
-            _bound_boxes(metric, row, low[:, begin:end], high[:, begin:end], has_missing[:, begin:end], of_boxes)
-            for i in range(end - begin):
-                if of_boxes[i] <= near.distance[-1]:
-                    _push(queue, nodes, size, of_boxes[i], begin + i)
+            first = (node - levels[level]) * FAN_OUT  # of its boxes in the level below
+            begin = levels[level - 1] + first
+            block = begin // FAN_OUT
+            _bound_boxes(metric, row, low[block], high[block], has_missing[block], bounds)
+            for i in range(min(FAN_OUT, sizes[level - 1] - first)):
+                if bounds[i] <= near.distance[-1]:
+                    _push(queue, nodes, size, bounds[i], begin + i)
                     size += 1

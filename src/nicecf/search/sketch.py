@@ -62,13 +62,15 @@ def _kernel() -> Any:
 class Sketch:
     """The donors of one group, for the compiled search.
 
-    ``starts``: as in the leaves. ``low``, ``high`` and ``has_missing``, of shape (features, boxes), are the boxes of
-    the leaves, then those of `FAN_OUT` leaves each, and so on up to one box around all; ``levels`` says where each
-    level begins, and ends with the number of boxes. ``codes``: see `kernel.encode`.
+    ``starts``: as in the leaves. ``low``, ``high`` and ``has_missing``, of shape (blocks, features, `FAN_OUT`), are the
+    boxes of the leaves, then those around each block of them, and so on up to one box around all: a row that looks into
+    a box reads one piece of memory. ``levels`` says where each level begins, counted in boxes, and where all end;
+    ``sizes`` how many boxes it has, as its last block may not be full. ``codes``: see `kernel.encode`.
     """
 
     starts: Ints
     levels: Ints
+    sizes: Ints
     low: Floats
     high: Floats
     has_missing: Bools
@@ -78,12 +80,16 @@ class Sketch:
     def of(cls, values: Floats, leaves: Boxes, by_equality: Bools, kernel: Any) -> Sketch:
         """Sketch the donors of some leaves; there must be at least one."""
         levels = list(_levels(leaves, kernel.FAN_OUT))
-        low, high, has_missing = (np.ascontiguousarray(np.concatenate(boxes).T) for boxes in zip(*levels, strict=True))
+        low, high, has_missing = (
+            np.concatenate([_in_blocks(boxes, kernel.FAN_OUT) for boxes in of_levels])
+            for of_levels in zip(*levels, strict=True)
+        )
         starts = leaves.starts.astype(np.int64)
         codes = np.empty((starts[-1] - starts[0]) * values.shape[1], dtype=np.uint8)
         kernel.encode(values, starts, low, high, by_equality, codes)
-        of_levels = np.cumsum([0, *(len(boxes) for boxes, _, _ in levels)], dtype=np.int64)
-        return cls(starts, of_levels, low, high, has_missing, codes)
+        sizes = np.array([len(boxes) for boxes, _, _ in levels], dtype=np.int64)
+        ends = np.cumsum(-(-sizes // kernel.FAN_OUT) * kernel.FAN_OUT)
+        return cls(starts, np.concatenate([[0], ends]), sizes, low, high, has_missing, codes)
 
 
 def _levels(leaves: Boxes, fan_out: int) -> Iterator[tuple[Floats, Floats, Bools]]:
@@ -95,6 +101,14 @@ def _levels(leaves: Boxes, fan_out: int) -> Iterator[tuple[Floats, Floats, Bools
         low, high = np.minimum.reduceat(low, first), np.maximum.reduceat(high, first)
         has_missing = np.logical_or.reduceat(has_missing, first)
         yield low, high, has_missing
+
+
+def _in_blocks(boxes: npt.NDArray[Any], fan_out: int) -> npt.NDArray[Any]:
+    """Sides of boxes, of shape (boxes, features), as (blocks, features, fan_out); the last block is filled up."""
+    n_blocks = -(-len(boxes) // fan_out)
+    blocks = np.zeros((n_blocks * fan_out, boxes.shape[1]), dtype=boxes.dtype)
+    blocks[: len(boxes)] = boxes
+    return np.ascontiguousarray(blocks.reshape(n_blocks, fan_out, -1).swapaxes(1, 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +153,9 @@ class Sketches:
                 weights,
                 self.values,
                 self.positions,
-                *(getattr(sketch, name) for name in ("starts", "levels", "low", "high", "has_missing", "codes")),
+                *(
+                    getattr(sketch, name)
+                    for name in ("starts", "levels", "sizes", "low", "high", "has_missing", "codes")
+                ),
                 *into,
             )
