@@ -105,7 +105,7 @@ def measure(table: str, n_rows: int, asked: list[int], k: int, before: ModuleTyp
         start = process_time()
         sketches = built[1].sketches.of_groups
         in_bytes = process_time() - start
-    size = sum(getattr(sketches[0], name).nbytes for name in ("low", "high", "has_missing", "codes"))
+    size = sum(part.nbytes for part in sketches[0])
     progress(
         f"{table}, {n_rows:,}: built in {seconds[0]:.2f} s before, {seconds[1]:.2f} s now, and its bytes in "
         f"{in_bytes:.2f} s; they take {size / built[1].values.nbytes:.1%} of the table"

@@ -10,7 +10,7 @@ import pytest
 
 from columns import COLUMNS, flag, with_flag
 from nicecf import NICE, Constraints, SchemaError
-from nicecf.tables import container_of
+from nicecf.tables import cells, container_of
 from nicecf.tables.schema import Schema
 from nicecf.views import exported_table as outcomes
 from strategies import as_lists
@@ -479,3 +479,13 @@ def test_a_table_of_arrow_says_what_to_pass():
         SchemaError, match=r"got pyarrow.lib.Table. Of Arrow, pass X.to_pandas\(\) or polars.from_arrow"
     ):
         container_of(pa.table({"a": [1.0]}))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("values", [[2, 0, np.nan, 0, 1, 2], [0, -0.0, 1, -0.0], [-0.0, np.nan], [np.nan, 0], []])
+def test_arrays_of_floats_have_the_categories_that_a_look_at_each_cell_finds(values, dtype):
+    column = np.array(values, dtype=dtype)
+    codes, levels = cells.factorize(column, "a")
+    expected, of_cells = cells._factorize_by_key(column, np.where(np.isnan(column), -1, 0), False)
+    assert codes.tolist() == expected.tolist()
+    assert repr(levels) == repr([float(level) for level in of_cells])

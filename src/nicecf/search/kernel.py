@@ -12,16 +12,15 @@ passes in to be filled, and the interpreter's lock is released: any number of th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
 from numba import types
 
-from nicecf.support.types import Floats, Ints
+from nicecf.search.sketch import FAN_OUT, Metric, Near, Sketch
+from nicecf.support.types import Bools, Floats, Ints
 
-# Boxes in a box of the next level.
-FAN_OUT = 16
 # The byte of a missing value; all other values have smaller ones.
 MISSING = 255
 _LAST = 254
@@ -32,27 +31,6 @@ _ROUNDING = 2.0**-23
 _TINY = 1e-30
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-class _Metric(NamedTuple):
-    """The distance: the features that count, in their order; the scales and weights of all features.
-
-    Sums of bytes are in units of ``unit``, the largest weight, so that no weight is too large for float32.
-    """
-
-    columns: Ints
-    scales: Floats
-    weights: Floats
-    unit: float
-    weights_in_units: Floats
-
-
-class _Near(NamedTuple):
-    """The nearest donors of a row so far, by distance and then position."""
-
-    distance: Floats
-    place: Ints
-    position: Ints
 
 
 def _compiled(signature: Any) -> Callable[[_Function], _Function]:
@@ -79,6 +57,24 @@ def _read(dtype: Any, n_dimensions: int, layout: str = "C") -> Any:
     return types.Array(dtype, n_dimensions, layout, readonly=True)
 
 
+_METRIC = types.NamedTuple(
+    (types.int64[::1], types.float64[::1], types.float64[::1], types.float64, types.float64[::1]), Metric
+)
+_NEAR = types.NamedTuple((types.float64[:, ::1], types.int64[:, ::1], types.int64[:, ::1]), Near)
+_SKETCH = types.NamedTuple(
+    (
+        types.int64[::1],
+        types.int64[::1],
+        types.int64[::1],
+        types.float64[:, :, ::1],
+        types.float64[:, :, ::1],
+        types.boolean[:, :, ::1],
+        types.uint8[::1],
+    ),
+    Sketch,
+)
+
+
 @_part_of_it
 def _byte_of(value: float) -> int:
     """A byte for a value that is compared by equality: the same for equal values, also for 0.0 and -0.0."""
@@ -87,28 +83,20 @@ def _byte_of(value: float) -> int:
     return int(part * _LAST) if part < 1.0 else 0
 
 
-@_compiled(
-    types.void(
-        _read(types.float64, 2, "A"),
-        _read(types.int64, 1),
-        _read(types.float64, 2),
-        _read(types.float64, 2),
-        _read(types.boolean, 1),
-        types.uint8[::1],
-    )
-)
-def encode(values: Floats, starts: Ints, low: Floats, high: Floats, by_equality: Any, codes: Any) -> None:
+@_compiled(types.void(_read(types.float64, 2, "A"), _read(types.boolean, 1), _SKETCH))
+def encode(values: Floats, by_equality: Bools, sketch: Sketch) -> None:
     """Fill in the bytes of the donors of a group: leaf by leaf, and in a leaf feature by feature.
 
     A number becomes the nearest of 255 steps from one end of its leaf's box to the other.
     """
-    n_features = values.shape[1]
+    n_features, starts = values.shape[1], sketch.starts
     for leaf in range(len(starts) - 1):
         begin, n_donors = starts[leaf], starts[leaf + 1] - starts[leaf]
         for j in range(n_features):
             at = (begin - starts[0]) * n_features + j * n_donors
-            column, filled = values[begin : begin + n_donors, j], codes[at : at + n_donors]
-            lowest, width = low[j, leaf], high[j, leaf] - low[j, leaf]
+            column, filled = values[begin : begin + n_donors, j], sketch.codes[at : at + n_donors]
+            lowest = sketch.low[leaf // FAN_OUT, j, leaf % FAN_OUT]
+            width = sketch.high[leaf // FAN_OUT, j, leaf % FAN_OUT] - lowest
             is_interval = 0.0 < width < np.inf
             for i in range(n_donors):
                 if np.isnan(column[i]):
@@ -130,7 +118,7 @@ def _part(a: float, b: float, scale: float) -> float:
 
 
 @_part_of_it
-def _distance(metric: _Metric, row: Floats, donor: Floats) -> float:
+def _distance(metric: Metric, row: Floats, donor: Floats) -> float:
     """The distance itself."""
     total = 0.0
     for j in metric.columns:
@@ -139,8 +127,8 @@ def _distance(metric: _Metric, row: Floats, donor: Floats) -> float:
 
 
 @_part_of_it
-def _bound_boxes(metric: _Metric, row: Floats, low: Floats, high: Floats, has_missing: Any, bounds: Floats) -> None:
-    """Fill in lower bounds of the distance to any donor in some boxes, by the arithmetic of `_distance_to_boxes`.
+def _bound_boxes(metric: Metric, row: Floats, low: Floats, high: Floats, has_missing: Any, bounds: Floats) -> None:
+    """Fill in lower bounds of the distance to any donor in the boxes of a block, by the sums of `_distance_to_boxes`.
 
     All branches on the row are outside the loops over boxes: these run on several boxes at once.
     """
@@ -149,13 +137,13 @@ def _bound_boxes(metric: _Metric, row: Floats, low: Floats, high: Floats, has_mi
         value, scale, weight = row[j], metric.scales[j], metric.weights[j]
         lowest, highest, missing = low[j], high[j], has_missing[j]
         if np.isnan(value):
-            for i in range(len(bounds)):
+            for i in range(FAN_OUT):
                 bounds[i] += 0.0 if missing[i] else weight
         elif scale == 0.0:
-            for i in range(len(bounds)):
+            for i in range(FAN_OUT):
                 bounds[i] += weight if (value < lowest[i]) | (value > highest[i]) else 0.0
         else:
-            for i in range(len(bounds)):
+            for i in range(FAN_OUT):
                 part = max(max(lowest[i] - value, value - highest[i]), 0.0) / scale
                 bounds[i] += (min(part, 1.0) if missing[i] else part) * weight
 
@@ -180,7 +168,7 @@ def _add_unlike(sums: Any, codes: Any, code: Any, weight: Any) -> None:
 
 @_part_of_it
 def _sum_bytes(
-    metric: _Metric, row: Floats, low: Floats, high: Floats, has_missing: Any, codes: Any, sums: Any
+    metric: Metric, row: Floats, low: Floats, high: Floats, has_missing: Any, codes: Any, sums: Any
 ) -> float:
     """Fill in the distances to a leaf's donors by their bytes; returns by how much a true one may be below its sum.
 
@@ -214,7 +202,7 @@ def _sum_bytes(
 
 
 @_part_of_it
-def _insert(near: _Near, distance: float, place: int, position: int) -> None:
+def _insert(near: Near, distance: float, place: int, position: int) -> None:
     """Put a donor in its place among the nearest, if it has one there; the last falls out."""
     at = len(near.distance)
     while at and (
@@ -230,7 +218,7 @@ def _insert(near: _Near, distance: float, place: int, position: int) -> None:
 
 
 @_part_of_it
-def _farthest_sum(metric: _Metric, near: _Near, margin: float) -> Any:
+def _farthest_sum(metric: Metric, near: Near, margin: float) -> Any:
     """The largest sum whose donor may still be among the nearest."""
     farthest = near.distance[-1] / metric.unit + margin
     return np.float32(farthest + 1e-6 * abs(farthest))  # never rounded down
@@ -238,7 +226,7 @@ def _farthest_sum(metric: _Metric, near: _Near, margin: float) -> Any:
 
 @_part_of_it
 def _compare(
-    metric: _Metric, row: Floats, values: Floats, positions: Ints, begin: int, sums: Any, margin: float, near: _Near
+    metric: Metric, row: Floats, values: Floats, positions: Ints, begin: int, sums: Any, margin: float, near: Near
 ) -> None:
     """Offer the row the donors from place ``begin`` on that their sums do not rule out."""
     farthest = _farthest_sum(metric, near, margin)
@@ -287,73 +275,48 @@ def _pop(bounds: Floats, nodes: Ints, size: int) -> int:
     types.void(
         _read(types.float64, 2, "A"),
         _read(types.int64, 1, "A"),
-        _read(types.int64, 1, "A"),
-        _read(types.float64, 1, "A"),
-        _read(types.float64, 1, "A"),
+        _METRIC,
         _read(types.float64, 2, "A"),
         _read(types.int64, 1, "A"),
-        _read(types.int64, 1),
-        _read(types.int64, 1),
-        _read(types.float64, 2),
-        _read(types.float64, 2),
-        _read(types.boolean, 2),
-        _read(types.uint8, 1),
-        types.float64[:, ::1],
-        types.int64[:, ::1],
-        types.int64[:, ::1],
+        _SKETCH,
+        _NEAR,
     )
 )
 def search(
-    rows: Floats,
-    asking: Ints,
-    columns: Ints,
-    scales: Floats,
-    weights: Floats,
-    values: Floats,
-    positions: Ints,
-    starts: Ints,
-    levels: Ints,
-    low: Floats,
-    high: Floats,
-    has_missing: Any,
-    codes: Any,
-    distance: Floats,
-    place: Ints,
-    position: Ints,
+    rows: Floats, asking: Ints, metric: Metric, values: Floats, positions: Ints, sketch: Sketch, found: Near
 ) -> None:
     """Improve what the rows that ask have found by the donors of one group, each row by itself.
 
-    ``columns``: the features that count, in their order. ``starts`` to ``codes``: see `Sketch`. ``distance``, ``place``
-    and ``position``, of shape (rows, k), are filled in: the nearest donors so far, by distance and then position.
+    ``values`` and ``positions`` are those of all donors. ``found`` is filled in.
     """
-    unit = 1.0
-    if len(columns):
-        unit = weights[columns].max()
-    metric = _Metric(columns, scales, weights, unit, weights / unit)
+    starts, levels, low, high, has_missing = sketch.starts, sketch.levels, sketch.low, sketch.high, sketch.has_missing
     queue, nodes = np.empty(levels[-1]), np.empty(levels[-1], dtype=np.int64)
     room, bounds = np.empty(np.diff(starts).max(), dtype=np.float32), np.empty(FAN_OUT)
     n_features = rows.shape[1]
     for line in asking:
         row = rows[line]
-        near = _Near(distance[line], place[line], position[line])
-        queue[0], nodes[0], size = 0.0, levels[-1] - 1, 1
+        near = Near(found.distance[line], found.place[line], found.position[line])
+        queue[0], nodes[0], size = 0.0, levels[-2], 1
         # A box at exactly the largest distance may hold an equally near donor that comes first in training.
         while size and queue[0] <= near.distance[-1]:
             node = _pop(queue, nodes, size)
             size -= 1
             if node < levels[1]:
                 begin, end = starts[node], starts[node + 1]
-                own = codes[(begin - starts[0]) * n_features : (end - starts[0]) * n_features]
+                own = sketch.codes[(begin - starts[0]) * n_features : (end - starts[0]) * n_features]
                 sums = room[: end - begin]
-                margin = _sum_bytes(metric, row, low[:, node], high[:, node], has_missing[:, node], own, sums)
+                block, at = node // FAN_OUT, node % FAN_OUT
+                margin = _sum_bytes(
+                    metric, row, low[block, :, at], high[block, :, at], has_missing[block, :, at], own, sums
+                )
                 _compare(metric, row, values, positions, begin, sums, margin, near)
                 continue
             level = np.searchsorted(levels, node, side="right") - 1
-            begin = levels[level - 1] + (node - levels[level]) * FAN_OUT
-            end = min(begin + FAN_OUT, levels[level])
-            of_boxes = bounds[: end - begin]
-            _bound_boxes(metric, row, low[:, begin:end], high[:, begin:end], has_missing[:, begin:end], of_boxes)
-            for i in range(end - begin):
-                if of_boxes[i] <= near.distance[-1]:
-                    _push(queue, nodes, size, of_boxes[i], begin + i)
+            first = (node - levels[level]) * FAN_OUT  # of its boxes in the level below
+            begin = levels[level - 1] + first
+            block = begin // FAN_OUT
+            _bound_boxes(metric, row, low[block], high[block], has_missing[block], bounds)
+            for i in range(min(FAN_OUT, sketch.sizes[level - 1] - first)):
+                if bounds[i] <= near.distance[-1]:
+                    _push(queue, nodes, size, bounds[i], begin + i)
                     size += 1

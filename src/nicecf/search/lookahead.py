@@ -25,20 +25,27 @@ def hybrids_ahead(current: Floats, donors: Floats, left: Bools, *, budget: int, 
     ``left`` marks the features in which they still differ (of a group, the first). The donor itself is left out: it is
     known. Each pair gets an equal share, and only whole rounds: half a round saves no call.
     """
-    parts = [np.empty((0, current.shape[1]))]
     share = budget // max(1, len(current))
     if share < 2:  # the first round of any walk that has one needs two hybrids
-        return parts[0]
-    for row, donor, features in zip(current, donors, left, strict=True):
-        places = np.flatnonzero(features)
-        parts.append(_hybrids(row, donor, places, rounds_within(len(places), share), groups))
-    return np.concatenate(parts)
+        return np.empty((0, current.shape[1]))
+    pair, swapped = _swapped(left, share)
+    is_new = groups.closed(swapped, differs(current, donors)[pair])
+    return np.where(is_new, donors[pair], current[pair])
 
 
-def _hybrids(row: Floats, donor: Floats, places: Ints, rounds: int, groups: Groups) -> Floats:
-    swapped = np.zeros((len(subsets_up_to(len(places), rounds)), len(row)), dtype=bool)
-    swapped[:, places] = subsets_up_to(len(places), rounds)
-    return np.where(groups.closed(swapped, differs(row, donor)[None]), donor, row)
+def _swapped(left: Bools, share: int) -> tuple[Ints, Bools]:
+    """Which features each hybrid swaps, and of which pair it is; those of one pair are next to each other."""
+    n_left = left.sum(axis=1)
+    subsets = {n: subsets_up_to(n, rounds_within(n, share)) for n in np.unique(n_left).tolist()}
+    n_hybrids = np.array([len(subsets[n]) for n in n_left.tolist()], dtype=np.intp)
+    first = np.cumsum(n_hybrids) - n_hybrids
+    swapped = np.zeros((n_hybrids.sum(), left.shape[1]), dtype=bool)
+    for n, of_places in subsets.items():  # pairs with as many differences at once: there may be thousands
+        pairs = np.flatnonzero(n_left == n)
+        lines = first[pairs, None] + np.arange(len(of_places))
+        places = np.nonzero(left[pairs])[1].reshape(len(pairs), n)
+        swapped[lines[:, :, None], places[:, None, :]] = of_places
+    return np.repeat(np.arange(len(left)), n_hybrids), swapped
 
 
 def rounds_within(n: int, share: int) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 
 from nicecf.rules.row_rules import Rules
 from nicecf.search.distance import Heom
-from nicecf.search.sketch import Codes, Sketches, compiled_for
+from nicecf.search.sketch import Codes, Metric, Near, Sketches, compiled_for
 from nicecf.support.types import Bools, Floats, Ints
 
 LEAF_SIZE = 512
@@ -143,7 +143,7 @@ class DonorIndex:
         found = _Nearest(len(rows), k)
         if (rules is None or rules.only_fixes) and compiled_for(len(self.values)) is not None:
             is_fixed = np.zeros(rows.shape[1], dtype=bool) if rules is None else rules.is_fixed
-            self.sketches.search(self.distance, rows, wanted, is_fixed, found.arrays)
+            self.sketches.search(Metric.of(self.distance, is_fixed), rows, wanted, found.near)
             return found.place, found.distance
         for group, leaves in enumerate(self.leaves):
             asking = np.flatnonzero(wanted[:, group])
@@ -230,9 +230,9 @@ class _Nearest:
         self._position = np.full((n_rows, k), _NONE, dtype=np.intp)
 
     @property
-    def arrays(self) -> tuple[Floats, Ints, Ints]:
-        """Distances, places and positions, for a search that fills them in itself."""
-        return self.distance, self.place, self._position
+    def near(self) -> Near:
+        """The same arrays, for a search that fills them in itself."""
+        return Near(self.distance, self.place, self._position)
 
     def radius(self, rows: Ints) -> Floats:
         """How far a donor may be to be of interest."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ from nicecf.support.types import Bools, Floats, Ints
 SWITCH = "NICECF_COMPILED"
 # Below, a search takes well under a millisecond anyway, and a process would wait for numba longer than it gains.
 FEWEST_DONORS = 10_000
+# Boxes in a box of the next level.
+FAN_OUT = 16
 
 Codes: TypeAlias = npt.NDArray[np.uint8]
 
@@ -60,44 +62,83 @@ def _kernel() -> Any:
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class Sketch:
-    """The donors of one group, for the compiled search.
+class Metric(NamedTuple):
+    """A distance: the features that count, in their order; the scales and weights of all features.
 
-    ``starts``: as in the leaves. ``low``, ``high`` and ``has_missing``, of shape (features, boxes), are the boxes of
-    the leaves, then those of `FAN_OUT` leaves each, and so on up to one box around all; ``levels`` says where each
-    level begins, and ends with the number of boxes. ``codes``: see `kernel.encode`.
+    Sums of bytes are in units of ``unit``, the largest weight, so that no weight is too large for float32.
+    """
+
+    columns: Ints
+    scales: Floats
+    weights: Floats
+    unit: float
+    weights_in_units: Floats
+
+    @classmethod
+    def of(cls, distance: Heom, is_fixed: Bools) -> Metric:
+        """The distance without some features."""
+        weights = np.ones(len(is_fixed)) if distance.weights is None else distance.weights.copy()
+        unit = float(weights[~is_fixed].max(initial=0.0)) or 1.0
+        return cls(np.flatnonzero(~is_fixed), distance.scales.copy(), weights, unit, weights / unit)
+
+
+class Near(NamedTuple):
+    """The nearest donors so far, by distance and then position: of rows, of shape (rows, k), or of one row."""
+
+    distance: Floats
+    place: Ints
+    position: Ints
+
+
+class Sketch(NamedTuple):
+    """The donors of one group.
+
+    ``starts``: as in the leaves. ``low``, ``high`` and ``has_missing``, of shape (blocks, features, `FAN_OUT`), are the
+    boxes of the leaves, then those around each block of them, and so on up to one box around all: a row that looks into
+    a box reads one piece of memory. ``levels`` says where each level begins, counted in boxes, and where all end;
+    ``sizes`` how many boxes it has, as its last block may not be full. ``codes``: see `kernel.encode`.
     """
 
     starts: Ints
     levels: Ints
+    sizes: Ints
     low: Floats
     high: Floats
     has_missing: Bools
     codes: Codes
 
     @classmethod
-    def of(cls, values: Floats, leaves: Boxes, by_equality: Bools, kernel: Any, codes: Codes | None = None) -> Sketch:
+    def of(cls, values: Floats, leaves: Boxes, by_equality: Bools, codes: Codes | None = None) -> Sketch:
         """Sketch the donors of some leaves; there must be at least one. ``codes``: if a file has them already."""
-        levels = list(_levels(leaves, kernel.FAN_OUT))
-        low, high, has_missing = (np.ascontiguousarray(np.concatenate(boxes).T) for boxes in zip(*levels, strict=True))
+        levels = list(_levels(leaves))
+        low, high, has_missing = (np.concatenate([_in_blocks(one) for one in of]) for of in zip(*levels, strict=True))
         starts = leaves.starts.astype(np.int64)
+        sizes = np.array([len(boxes) for boxes, _, _ in levels], dtype=np.int64)
+        ends = np.cumsum(-(-sizes // FAN_OUT) * FAN_OUT)
+        room = np.empty((starts[-1] - starts[0]) * values.shape[1], dtype=np.uint8) if codes is None else codes
+        sketch = cls(starts, np.concatenate([[0], ends]), sizes, low, high, has_missing, room)
         if codes is None:
-            codes = np.empty((starts[-1] - starts[0]) * values.shape[1], dtype=np.uint8)
-            kernel.encode(values, starts, low, high, by_equality, codes)
-        of_levels = np.cumsum([0, *(len(boxes) for boxes, _, _ in levels)], dtype=np.int64)
-        return cls(starts, of_levels, low, high, has_missing, codes)
+            _kernel().encode(values, by_equality, sketch)
+        return sketch
 
 
-def _levels(leaves: Boxes, fan_out: int) -> Iterator[tuple[Floats, Floats, Bools]]:
+def _levels(leaves: Boxes) -> Iterator[tuple[Floats, Floats, Bools]]:
     """The boxes of each level, from the leaves to one around all. Leaves that were cut last stand side by side."""
     low, high, has_missing = leaves.low, leaves.high, leaves.has_missing
     yield low, high, has_missing
     while len(low) > 1:
-        first = np.arange(0, len(low), fan_out)
+        first = np.arange(0, len(low), FAN_OUT)
         low, high = np.minimum.reduceat(low, first), np.maximum.reduceat(high, first)
         has_missing = np.logical_or.reduceat(has_missing, first)
         yield low, high, has_missing
+
+
+def _in_blocks(boxes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Sides of boxes, of shape (boxes, features), as (blocks, features, FAN_OUT); the last block is filled up."""
+    n_blocks = -(-len(boxes) // FAN_OUT)
+    blocks = np.zeros((n_blocks * FAN_OUT, boxes.shape[1]), dtype=boxes.dtype)
+    blocks[: len(boxes)] = boxes
+    return np.ascontiguousarray(blocks.reshape(n_blocks, FAN_OUT, -1).swapaxes(1, 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,32 +165,14 @@ class Sketches:
     @cached_property
     def of_groups(self) -> tuple[Sketch | None, ...]:
         """One sketch for each group that has donors."""
-        kernel = _kernel()
         return tuple(
-            Sketch.of(self.values, leaves, self.by_equality, kernel, self._codes_of(leaves))
-            if len(leaves.low)
-            else None
+            Sketch.of(self.values, leaves, self.by_equality, self._codes_of(leaves)) if len(leaves.low) else None
             for leaves in self.leaves
         )
 
-    def search(
-        self, distance: Heom, rows: Floats, wanted: Bools, is_fixed: Bools, into: tuple[Floats, Ints, Ints]
-    ) -> None:
-        """Fill in the nearest donors: distances, places and positions, of shape (rows, k); features may be left out."""
-        columns = np.flatnonzero(~is_fixed)
-        weights = np.ones(len(distance.scales)) if distance.weights is None else distance.weights
+    def search(self, metric: Metric, rows: Floats, wanted: Bools, found: Near) -> None:
+        """Fill in the nearest donors of each row among those of the groups that are wanted of it."""
         for group, sketch in enumerate(self.of_groups):
             asking = np.flatnonzero(wanted[:, group])
-            if sketch is None or not len(asking):
-                continue
-            _kernel().search(
-                rows,
-                asking,
-                columns,
-                distance.scales,
-                weights,
-                self.values,
-                self.positions,
-                *(getattr(sketch, name) for name in ("starts", "levels", "low", "high", "has_missing", "codes")),
-                *into,
-            )
+            if sketch is not None and len(asking):
+                _kernel().search(rows, asking, metric, self.values, self.positions, sketch, found)

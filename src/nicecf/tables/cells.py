@@ -101,6 +101,8 @@ def factorize(cells: Any, name: Hashable, *, by_type: bool = False) -> tuple[Int
     """Cells as codes into their distinct values (see `level_key`), missing as -1."""
     codes, levels = _factorize(cells, name)
     if any(_may_hide_another(level, by_type) for level in levels):
+        if isinstance(cells, np.ndarray) and cells.dtype.kind == "f" and not _has_negative_zero(cells):
+            return codes, levels.tolist()  # what follows, without a look at each cell
         return _factorize_by_key(cells, codes, by_type)
     return codes, list(levels)
 
@@ -110,6 +112,10 @@ def _may_hide_another(level: Any, by_type: bool) -> bool:
     if by_type:
         return isinstance(level, (Number, tuple))
     return isinstance(level, (float, np.floating)) and level == 0
+
+
+def _has_negative_zero(numbers: Any) -> bool:
+    return bool((np.signbit(numbers) & (numbers == 0)).any())
 
 
 def _factorize_by_key(cells: Any, codes: Ints, by_type: bool) -> tuple[Ints, list[Any]]:

@@ -172,7 +172,10 @@ def _mapped(path: str | os.PathLike[str], file: BinaryIO, by: str) -> tuple[dict
                 f"{path} is damaged: its bytes are not those that were saved. Copy the file again, or save the "
                 "explainer again."
             )
-        whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        # Bytes may be written to, in a copy that nobody else sees: the compiled search takes no other arrays.
+        whole, may_be_written = (
+            mmap.mmap(file.fileno(), 0, access=access) for access in (mmap.ACCESS_READ, mmap.ACCESS_COPY)
+        )
         manifest, entries = _listed(path, zipped, by, most=len(whole))
         members: dict[str, Any] = {}
         for name, said in manifest["members"].items():
@@ -180,7 +183,8 @@ def _mapped(path: str | os.PathLike[str], file: BinaryIO, by: str) -> tuple[dict
             if entry.file_size != said["size"]:
                 raise FileError(f"{path} is damaged: {name!r} is not what was saved. Save the explainer again.")
             if "dtype" in said:
-                members[name] = _array(whole, _begin(whole, entry.header_offset), said)
+                held = may_be_written if said["dtype"] == "|u1" else whole
+                members[name] = _array(held, _begin(whole, entry.header_offset), said)
             else:
                 members[name] = zipped.read(name)
                 _check_digest(path, name, [members[name]], said)

@@ -97,7 +97,7 @@ def mapped_rows(members: Mapping[str, Any], n_rows: int, n_features: int, read: 
 
 def _check_leaves(index: DonorIndex) -> None:
     """Damaged unless the boxes, and the bytes, of some leaves are those of their donors."""
-    kernel = compiled_for(len(index.values)) if index.sketches.codes is not None else None
+    is_compiled = index.sketches.codes is not None and compiled_for(len(index.values)) is not None
     for leaves in index.leaves:
         n_leaves = len(leaves.low)
         some = np.unique(np.linspace(0, n_leaves - 1, _LEAVES_CHECKED).astype(np.intp)) if n_leaves else np.arange(0)
@@ -106,9 +106,9 @@ def _check_leaves(index: DonorIndex) -> None:
             again = DonorIndex.cut(index.values, index.positions, [bounds], index.distance).leaves[0]
             if any(not np.array_equal(getattr(again, name)[0], getattr(leaves, name)[leaf]) for name in _BOXES):
                 raise Damaged("the boxes of its leaves are not those of its rows")
-            if kernel is not None:
+            if is_compiled:
                 codes, width = index.sketches.codes, index.values.shape[1]
                 assert codes is not None
-                made = Sketch.of(index.values, again, index.distance.scales == 0.0, kernel).codes
+                made = Sketch.of(index.values, again, index.distance.scales == 0.0).codes
                 if not np.array_equal(made, codes[bounds[0] * width : bounds[1] * width]):
                     raise Damaged("the bytes of its leaves are not those of its rows")
