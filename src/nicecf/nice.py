@@ -8,8 +8,6 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-import numpy as np
-
 from nicecf.exceptions import OptionError
 from nicecf.explain import saving
 from nicecf.explain.ask import Call

@@ -98,8 +98,7 @@ def checked_roles(columns: Sequence[str], label: Any, id: Any, sample: Any) -> R
 class Sketch:
     """The rows that all parts chose, in training order, with dtypes that the whole table would have.
 
-    ``rows``: features and labels. ``starts``: the position of the first row of each part, by its number, where no
-    column has the positions.
+    ``rows``: features and labels. ``counts``: of each part, by its number.
     """
 
     rows: pd.DataFrame
@@ -125,8 +124,8 @@ class Sketch:
         fitted = nice.fit(table, self.rows[roles.label], progress=False)
         if fitted._fitted.plausibility is not None and fitted._fitted.plausibility.is_own:
             warnings.warn(
-                f"the autoencoder of optimize={nice.optimize!r} was trained on a sample of {len(self.rows):,} rows: the "
-                "answers are not those of a fit to all of them. Pass plausibility= for a measure of your own.",
+                f"the autoencoder of optimize={nice.optimize!r} was trained on a sample of {len(self.rows):,} rows: "
+                "the answers are not those of a fit to all of them. Pass plausibility= for a measure of your own.",
                 SampleWarning,
                 stacklevel=4,
             )
@@ -159,7 +158,9 @@ class ClusterNICE:
     ``nice``: the explainer fitted to the sample, which has the columns, the distance and the model.
     """
 
-    def __init__(self, nice: NICE, sketch: Part, n_decided: Ints, find: Find) -> None:
+    def __init__(
+        self, nice: NICE, sketch: Part, n_decided: Ints, find: Find, unpersist: Callable[[], object] = lambda: None
+    ) -> None:
         self.nice = nice
         self.classes_ = nice.classes_
         self.feature_names_in_ = nice.feature_names_in_
@@ -167,6 +168,7 @@ class ClusterNICE:
         self._sketch = sketch
         self._n_decided = n_decided
         self._find = find
+        self._unpersist = unpersist
 
     def explain(
         self,
@@ -209,6 +211,10 @@ class ClusterNICE:
         call, fitted = local._called(X, **options, progress=progress)
         return Counterfactuals(explain(replace(call, outputs=question.outputs), fitted))
 
+    def unpersist(self) -> None:
+        """Let the cluster forget what the model said of the training rows; a later ``explain`` asks it again."""
+        self._unpersist()
+
     def _with(self, candidates: list[Part]) -> NICE:
         """The explainer with the rows of the sample, and candidates, to take donors from."""
         part = joined([self._sketch, *candidates]).in_order()
@@ -239,6 +245,6 @@ class ClusterNICE:
 
 
 _ON_HYBRIDS = (
-    "{n_rows:,} rows keep to their rules by no walk to a training row; hybrids for them are looked for among the sample of "
-    "the training rows and the 100 nearest ones, not among the values of all."
+    "{n_rows:,} rows keep to their rules by no walk to a training row; hybrids for them are looked for among the sample "
+    "of the training rows and the 100 nearest ones, not among the values of all."
 )

@@ -163,9 +163,9 @@ def _nothing(width: int) -> Floats:
 class NearestAsked:
     """Rows to explain, of which every part says which of its rows are the nearest donors.
 
-    ``options``: those of ``explain``. ``outputs``: what the models say of the rows; they are not asked again. ``lines``:
-    the rows that are asked about. ``within``: how near each row has a donor already, by what it is for. ``is_near``:
-    whether many near donors are wanted, and not the nearest one that is accepted.
+    ``options``: those of ``explain``. ``outputs``: what the models say of the rows; they are not asked again.
+    ``lines``: the rows that are asked about. ``within``: how near each row has a donor already, by what it is for.
+    ``is_near``: whether many near donors are wanted, and not the nearest one that is accepted.
     """
 
     X: Table

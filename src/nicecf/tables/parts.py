@@ -47,7 +47,9 @@ class SketchedTable:
     n_levels: Ints
 
 
-def read_training(X: Table | TableInParts | SketchedTable, categorical_features: Any, ordinal: Ordinal) -> tuple[Schema, Floats]:
+def read_training(
+    X: Table | TableInParts | SketchedTable, categorical_features: Any, ordinal: Ordinal
+) -> tuple[Schema, Floats]:
     """The schema of a training table, whole or in parts, and its rows as floats: in a file, if it comes in parts.
 
     What is read is what the whole table would give, however it is cut into parts.
