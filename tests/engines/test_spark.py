@@ -3,7 +3,6 @@
 import contextlib
 import os
 import shutil
-import sys
 import threading
 import time
 
@@ -26,34 +25,6 @@ from nicecf.engines import spark as engine  # noqa: E402
 
 # It works with pandas 3, and says so of all that it has for pandas.
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-
-
-@pytest.fixture(scope="module")
-def spark():
-    from pyspark.sql import SparkSession
-
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.executor.memory": "512m",
-        # Started fast, and not to run for long.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_HOME", os.path.dirname(pyspark.__file__))
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("tests of nicecf")
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
 
 
 def framed(spark, rows, tmp_path, partitions=4):

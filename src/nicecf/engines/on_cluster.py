@@ -245,6 +245,6 @@ class ClusterNICE:
 
 
 _ON_HYBRIDS = (
-    "{n_rows:,} rows keep to their rules by no walk to a training row; hybrids for them are looked for among the sample "
-    "of the training rows and the 100 nearest ones, not among the values of all."
+    "{n_rows:,} rows keep to their rules by no walk to a training row; hybrids for them are looked for among the "
+    "sample of the training rows and the 100 nearest ones, not among the values of all."
 )

@@ -68,15 +68,13 @@ def _sketch(table: Any, given: Any, sketcher: Sketcher) -> tuple[Any, Sketch]:
     fields += [pa.field(_PART, pa.int32()), pa.field(_OFFSET, pa.int64()), pa.field(_COUNTS, pa.list_(pa.int64()))]
 
     def sketched(batches: Iterator[Any]) -> Iterator[Any]:
-        from pyspark import TaskContext
-
         part = _in_order(_table(batches), roles)
         if part is None:
             return
         offsets, counts = sketcher(_frame(part, roles.columns))
         n_rows = len(offsets)
         numbers = pa.array([counts.in_list()] + [None] * (n_rows - 1), pa.list_(pa.int64()))
-        ours = [pa.array(np.full(n_rows, TaskContext.get().partitionId(), np.int32)), pa.array(offsets), numbers]
+        ours = [pa.array(np.full(n_rows, _number(), np.int32)), pa.array(offsets), numbers]
         yield from _with_columns(part.take(pa.array(offsets)), [_PART, _OFFSET, _COUNTS], ours)
 
     rows = _mapped(table, sketched, pa.schema(fields)).toArrow()
@@ -120,15 +118,13 @@ class _Training:
         n_rows = None if counts is None else {part: one.n_rows for part, one in counts.items()}
 
         def asked(batches: Iterator[Any]) -> Iterator[Any]:
-            from pyspark import TaskContext
-
             table = _in_order(_table(batches), roles)
             if table is None:
                 return
             if starts is None or n_rows is None:
                 positions = checked_positions(table.column(roles.id).to_pandas(), str(roles.id))
             else:
-                number = TaskContext.get().partitionId()
+                number = _number()
                 _check_same(table.num_rows, n_rows.get(number, 0))
                 positions = starts[number] + np.arange(table.num_rows)
             with one_thread():
@@ -149,7 +145,7 @@ class _Training:
         """The candidates of all partitions, the nearest of each row alone."""
         from pyspark import cloudpickle
         from pyspark.sql import Window
-        from pyspark.sql import functions as F
+        from pyspark.sql.functions import col, row_number
 
         pa = pyarrow(_NEEDED_BY)
         roles, like, shipped = self._roles, self._like, self._shipped
@@ -177,10 +173,19 @@ class _Training:
         schema = pa.schema([*self._known, *(pa.field(name, kind) for name, kind in ours.items())])
         nearest = Window.partitionBy(_ROW, _PURPOSE).orderBy(_RANK, _DISTANCE, _POSITION)
         number = f"{_OURS}number"
-        first = _mapped(known, found, schema).withColumn(number, F.row_number().over(nearest))
-        collected = first.where(F.col(number) <= asked.most).toArrow()
+        first = _mapped(known, found, schema).withColumn(number, row_number().over(nearest))
+        collected = first.where(col(number) <= asked.most).toArrow()
         content.unpersist()
         return _part(collected, roles, like)
+
+
+def _number() -> int:
+    """The number of the partition that this process is at."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    return context.partitionId()
 
 
 def _mapped(frame: Any, function: Any, schema: Any) -> Any:
