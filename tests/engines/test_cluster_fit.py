@@ -100,7 +100,7 @@ def check_a_failing_model_is_seen(frame, model):
 def check_bad_input_is_said_before_a_job_starts(spark, frame, model):
     refusals = [
         (pd.DataFrame(), {}, OptionError, "frame must be a Spark DataFrame, got pandas"),
-        (frame, {"label": "decison"}, OptionError, "label='decison' must be the name of one column.* Did you mean 'decision'?"),
+        (frame, {"label": "decisions"}, OptionError, "label='decisions' must be the name of one column.* Did you mean 'decision'?"),
         (frame, {"id": "at"}, OptionError, "id='at' must be the name of one column"),
         (frame, {"scale": "std"}, OptionError, "scale='std' needs all training rows in one place"),
         (frame.selectExpr("*", "interval 1 month AS odd"), {}, SchemaError, "column 'odd' has the type interval month"),

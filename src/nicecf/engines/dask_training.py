@@ -50,10 +50,10 @@ def fitted_on(
     roles = checked_roles(list(frame.columns), label, id, sample)
     dump_or_raise(model, cloudpickle.dumps, "model")
     parts = frame[roles.columns].to_delayed()
-    n_spread = -(-sample // max(1, len(parts)))
-    sketcher = Sketcher(roles, nice.categorical_features, nice.ordinal, n_spread)
+    sketcher = Sketcher.of(nice, roles, sample=sample, n_parts=max(1, len(parts)))
     sketch = _sketch(dask.compute(*[dask.delayed(_sketched)(part, sketcher) for part in parts]), roles)
-    fitted = sketch.fitted(nice, roles)
+    sketch = sketch.reduced(sketcher, sample)
+    fitted = sketch.fitted(nice, sketcher)
     shipped = on_workers(Shipped.of(fitted, cloudpickle.dumps))
     starts = starts_of(sketch.counts)
     training = _Training(

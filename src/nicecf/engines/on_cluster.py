@@ -12,11 +12,13 @@ import pandas as pd
 
 from nicecf.engines.training_parts import (
     FEW_CHANGES,
+    MOST_LEVELS,
     NEAREST,
     Counts,
     NearestAsked,
     Part,
     Roles,
+    Sketcher,
     joined,
     nearest_in,
     predicted,
@@ -33,9 +35,8 @@ from nicecf.rules.kinds.groups import AUTO
 from nicecf.search.question import Question
 from nicecf.support.options import check_count
 from nicecf.support.progress import Choice
-from nicecf.support.types import Floats, Ints, Table
+from nicecf.support.types import Bools, Floats, Ints, Table
 from nicecf.tables.parts import SketchedTable
-from nicecf.tables.representatives import MOST_LEVELS
 
 # All parts, wherever they are: the nearest candidates of each row among all of them.
 Find = Callable[[NearestAsked], Part]
@@ -105,9 +106,14 @@ class Sketch:
     positions: Ints
     counts: Mapping[int, Counts]
 
-    def fitted(self, nice: NICE, roles: Roles) -> NICE:
+    def reduced(self, sketcher: Sketcher, sample: int) -> Sketch:
+        """The rows that say what the columns of all parts are, where each part has chosen some for its own."""
+        chosen, _ = replace(sketcher, n_spread=sample, most_levels=MOST_LEVELS)(self.rows)
+        return Sketch(self.rows.iloc[chosen].reset_index(drop=True), self.positions[chosen], self.counts)
+
+    def fitted(self, nice: NICE, sketcher: Sketcher) -> NICE:
         """The explainer, fitted to these rows: with the columns and the distance of the whole table."""
-        counts = list(self.counts.values())
+        counts, roles = list(self.counts.values()), sketcher.roles
         n_without = sum(one.n_without_label for one in counts)
         if n_without:
             raise SchemaError(
@@ -115,25 +121,33 @@ class Sketch:
                 f"frame.dropna(subset=[{roles.label!r}])."
             )
         n_levels = np.array([one.n_levels for one in counts])
-        is_cut = (n_levels > MOST_LEVELS).any(axis=0)
+        is_cut = (n_levels > sketcher.most_levels).any(axis=0) | (n_levels.sum(axis=0) > MOST_LEVELS)
         table = SketchedTable(
             self.rows[list(roles.features)],
             np.sum([one.n_values for one in counts], axis=0),
             np.where(is_cut, n_levels.sum(axis=0), 0),
         )
-        fitted = nice.fit(table, self.rows[roles.label], progress=False)
-        if fitted._fitted.plausibility is not None and fitted._fitted.plausibility.is_own:
+        nice = nice.fit(table, self.rows[roles.label], progress=False)
+        if nice._fitted.plausibility is not None and nice._fitted.plausibility.is_own:
             warnings.warn(
                 f"the autoencoder of optimize={nice.optimize!r} was trained on a sample of {len(self.rows):,} rows: "
                 "the answers are not those of a fit to all of them. Pass plausibility= for a measure of your own.",
                 SampleWarning,
                 stacklevel=4,
             )
-        return fitted
+        return nice._keep(_without_news(nice._fitted, is_cut))
 
     def part(self, nice: NICE, roles: Roles) -> Part:
         """The rows as one more part."""
         return predicted(nice, self.rows[list(roles.features)], self.rows[roles.label], self.positions)
+
+
+def _without_news(fitted: Fitted, is_cut: Bools) -> Fitted:
+    """What was learned, but that a text is new is not said of columns of which not all texts are known."""
+    seen = fitted.statistics.seen
+    assert seen is not None
+    kept = tuple(replace(one, is_compared=one.is_compared and not cut) for one, cut in zip(seen, is_cut, strict=True))
+    return replace(fitted, statistics=replace(fitted.statistics, seen=kept))
 
 
 def starts_of(counts: Mapping[int, Counts]) -> dict[int, int]:

@@ -29,6 +29,8 @@ from nicecf.tables.schema import Schema
 # ones for hybrids, where no donor as a whole helps.
 NEAREST, FEW_CHANGES, NEAR = 0, 1, 2
 _MANY = 100
+# Of a column of text, the levels that are looked for: in one part, and in all of them.
+MOST_LEVELS, _MOST_IN_ALL = 10_000, 1_000_000
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,13 @@ class Sketcher:
     categorical_features: Any
     ordinal: Ordinal
     n_spread: int
+    most_levels: int
+
+    @classmethod
+    def of(cls, nice: NICE, roles: Roles, *, sample: int, n_parts: int) -> Sketcher:
+        """For each of so many parts, so that all choose about ``sample`` rows besides those that must be there."""
+        most = max(1, min(MOST_LEVELS, _MOST_IN_ALL // n_parts))
+        return cls(roles, nice.categorical_features, nice.ordinal, -(-sample // n_parts), most)
 
     def __call__(self, part: pd.DataFrame) -> tuple[Ints, Counts]:
         """The offsets of some rows of a part in training order, which has at least one; and what it has of each."""
@@ -90,8 +99,10 @@ class Sketcher:
         schema, values = Schema.of(features, self.categorical_features, self.ordinal)
         # A class that only one row has is a class.
         codes = pd.factorize(labels)[0]
-        chosen = np.union1d(representatives(values, schema, n_spread=self.n_spread), first_of_each(codes))
-        return chosen, Counts(len(part), int(labels.isna().sum()), *counted(values, schema))
+        chosen = representatives(values, schema, n_spread=self.n_spread, most_levels=self.most_levels)
+        return np.union1d(chosen, first_of_each(codes, len(codes))), Counts(
+            len(part), int(labels.isna().sum()), *counted(values, schema)
+        )
 
 
 @dataclass(frozen=True, eq=False)

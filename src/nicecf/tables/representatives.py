@@ -8,28 +8,26 @@ from nicecf.support.types import Floats, Ints
 from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
 
-# Of free text, hardly two cells are alike: no more than so many values of a column are looked for in a part.
-MOST_LEVELS = 10_000
 
-
-def representatives(values: Floats, schema: Schema, *, n_spread: int) -> Ints:
+def representatives(values: Floats, schema: Schema, *, n_spread: int, most_levels: int) -> Ints:
     """Rows of a part, ascending: of each column the first with each level, the smallest and the largest number.
 
-    Also the first without a value, and ``n_spread`` rows that are spread evenly. What stands in the order of the rows,
+    Also the first without a value, and ``n_spread`` rows that are spread evenly. Of the levels of a column, those that
+    come first, ``most_levels``: in free text, hardly two cells are alike. What stands in the order of the rows,
     such as which level comes first, does so for all parts too, if their rows are in the order of the parts.
     """
     chosen = [np.linspace(0, len(values) - 1, min(n_spread, len(values))).astype(np.intp)]
     for j, column in enumerate(schema.columns):
         has_levels = column.is_categorical and not column.is_ordinal
-        chosen.append(first_of_each(codes_of(values[:, j])) if has_levels else _ends(values[:, j]))
+        chosen.append(first_of_each(codes_of(values[:, j]), most_levels) if has_levels else _ends(values[:, j]))
     return np.unique(np.concatenate(chosen))
 
 
-def first_of_each(codes: Ints) -> Ints:
-    """The first row with each code: of those that come first, `MOST_LEVELS`, and the one for a missing value."""
+def first_of_each(codes: Ints, most: int) -> Ints:
+    """The first row with each code: of those that come first, so many, and the one for a missing value."""
     levels, first = np.unique(codes, return_index=True)
     is_level = levels >= 0
-    return np.concatenate([first[~is_level], np.sort(first[is_level])[:MOST_LEVELS]])
+    return np.concatenate([first[~is_level], np.sort(first[is_level])[:most]])
 
 
 def counted(values: Floats, schema: Schema) -> tuple[Ints, Ints]:
