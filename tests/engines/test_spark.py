@@ -21,10 +21,15 @@ if shutil.which("java") is None:
 if tuple(map(int, pd.__version__.split(".")[:2])) < (2, 2):
     pytest.skip("pyspark 4 needs pandas 2.2", allow_module_level=True)
 
+from cluster_fit import check_the_training_table_stays  # noqa: E402
 from nicecf.engines import spark as engine  # noqa: E402
 
 # It works with pandas 3, and says so of all that it has for pandas.
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::nicecf.RulesWarning"),
+    pytest.mark.filterwarnings("ignore::nicecf.SampleWarning"),
+]
 
 
 def framed(spark, rows, tmp_path, partitions=4):
@@ -41,6 +46,7 @@ def test_two_executors_give_the_answers_of_explain(spark, loans, saved, rows, ex
     check_skewed_and_empty_partitions(spark, loans, rows, expected, tmp_path)
     check_a_failing_model_is_seen(spark, tmp_path)
     check_bad_input_is_said_before_a_job_starts(spark, loans, frame)
+    check_the_training_table_stays(spark, tmp_path)
 
 
 def check_answers_by_a_saved_explainer_and_without_arrow_settings(spark, frame, saved, loans, expected, tmp_path):

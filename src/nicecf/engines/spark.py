@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from nicecf.engines.asked import Asked
@@ -48,7 +48,6 @@ def explain(
     if not isinstance(id, str):
         raise OptionError("id must be the name of the column by which rows are known again: Spark keeps no order.")
     from pyspark import cloudpickle
-    from pyspark.sql.pandas.types import from_arrow_schema
 
     asked = Asked(target_class, target_score, constraints, n_counterfactuals, time_budget)
     nice, cargo = packed(explainer, model, cloudpickle.dumps)
@@ -64,7 +63,7 @@ def explain(
                 job = job or Job.of(shipped.value.opened(), asked, batch.schema, id)
                 yield job.answered(batch)
 
-    return frame.select(*quoted(job.needed)).mapInArrow(answered, from_arrow_schema(job.schema))
+    return mapped(frame.select(*quoted(job.needed)), answered, job.schema)
 
 
 def fit(
@@ -113,6 +112,20 @@ def session_of(master: str) -> Any:
 def quoted(names: Iterable[str]) -> list[str]:
     """Names of columns as Spark reads them, whatever is in them."""
     return [f"`{name.replace('`', '``')}`" for name in names]
+
+
+def mapped(frame: Any, function: Callable[[Iterator[Any]], Iterator[Any]], schema: Any) -> Any:
+    """``mapInArrow``, which would take a dot in the name of a column for a field of it (pyspark 4.3)."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    names = frame.columns
+
+    def of_names(batches: Iterator[Any]) -> Iterator[Any]:
+        pa = pyarrow(_NEEDED_BY)
+        return function(pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
+
+    numbered = frame.toDF(*(f"column_{at}" for at in range(len(names))))
+    return numbered.mapInArrow(of_names, from_arrow_schema(schema))
 
 
 def _check_frame(frame: Any) -> None:

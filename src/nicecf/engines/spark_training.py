@@ -18,7 +18,7 @@ from nicecf.engines.on_cluster import (
     starts_of,
 )
 from nicecf.engines.shipped import Shipped
-from nicecf.engines.spark import arrow_schema, quoted
+from nicecf.engines.spark import arrow_schema, mapped, quoted
 from nicecf.engines.training_parts import Counts, NearestAsked, Part, Roles, Sketcher, nearest_in, predicted
 from nicecf.exceptions import SchemaError
 from nicecf.support.types import Floats, Ints
@@ -77,7 +77,7 @@ def _sketch(table: Any, given: Any, sketcher: Sketcher) -> tuple[Any, Sketch]:
         ours = [pa.array(np.full(n_rows, _number(), np.int32)), pa.array(offsets), numbers]
         yield from _with_columns(part.take(pa.array(offsets)), [_PART, _OFFSET, _COUNTS], ours)
 
-    rows = _mapped(table, sketched, pa.schema(fields)).toArrow()
+    rows = mapped(table, sketched, pa.schema(fields)).toArrow()
     if not rows.num_rows:
         raise SchemaError("the frame has no rows; it needs at least one.")
     order = np.lexsort((rows.column(_OFFSET).to_numpy(), rows.column(_PART).to_numpy()))
@@ -139,7 +139,7 @@ class _Training:
             table = table.select(list(roles.features))
             yield from _with_columns(table, [_POSITION, _LABEL, _DECISION, _OUTPUTS], ours)
 
-        return _mapped(self._table, asked, pa.schema(self._known)).persist(StorageLevel.DISK_ONLY)
+        return mapped(self._table, asked, pa.schema(self._known)).persist(StorageLevel.DISK_ONLY)
 
     def nearest(self, known: Any, asked: NearestAsked) -> Part:
         """The candidates of all partitions, the nearest of each row alone."""
@@ -173,7 +173,7 @@ class _Training:
         schema = pa.schema([*self._known, *(pa.field(name, kind) for name, kind in ours.items())])
         nearest = Window.partitionBy(_ROW, _PURPOSE).orderBy(_RANK, _DISTANCE, _POSITION)
         number = f"{_OURS}number"
-        first = _mapped(known, found, schema).withColumn(number, row_number().over(nearest))
+        first = mapped(known, found, schema).withColumn(number, row_number().over(nearest))
         collected = first.where(col(number) <= asked.most).toArrow()
         content.unpersist()
         return _part(collected, roles, like)
@@ -186,12 +186,6 @@ def _number() -> int:
     context = TaskContext.get()
     assert context is not None
     return context.partitionId()
-
-
-def _mapped(frame: Any, function: Any, schema: Any) -> Any:
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return frame.mapInArrow(function, from_arrow_schema(schema))
 
 
 def _table(batches: Iterator[Any]) -> Any:
