@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         NotFittedError,
         OptionError,
         RulesWarning,
+        SampleWarning,
         SchemaError,
     )
     from nicecf.explain.replay import Replay, replay
@@ -50,6 +51,7 @@ __all__ = [
     "Relaxation",
     "Replay",
     "RulesWarning",
+    "SampleWarning",
     "SchemaError",
     "SuggestedRules",
     "Summary",

@@ -12,6 +12,7 @@
 
     DecisionWarning      the model's predict does not follow its probabilities   (a UserWarning)
     LongRunWarning       a fit, or an explain call, will take more than a minute   (a UserWarning)
+    SampleWarning        something was learned of a sample of the training rows   (a UserWarning)
 
 A row for which no counterfactual exists is not an error: it is a value, ``found`` is False and
 ``reasons`` says why.
@@ -55,6 +56,10 @@ class LongRunWarning(UserWarning):
 
 class RulesWarning(UserWarning):
     """The training table has columns that follow from others, and no rule says so: answers may contradict it."""
+
+
+class SampleWarning(UserWarning):
+    """What stands for all training rows on a cluster is of a sample of them: answers may be others than with all."""
 
 
 class NotFittedError(NicecfError, _SklearnNotFittedError):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
-
-import numpy as np
 
 from nicecf.exceptions import OptionError
 from nicecf.explain import saving
@@ -15,6 +14,7 @@ from nicecf.explain.ask import Call
 from nicecf.explain.explainer import Explainer
 from nicecf.explain.feature_weights import weighed
 from nicecf.explain.fitted import Fitted, Models, Plausibility, refusal
+from nicecf.explain.other_donors import OtherRows, TrainingRows, donors_of, with_donors
 from nicecf.explain.pipeline import explain
 from nicecf.explain.score_targets import LastOne, target_of, towards
 from nicecf.explain.search_options import SearchOptions
@@ -29,8 +29,6 @@ from nicecf.rules.privacy import Privacy
 from nicecf.rules.reading import rules_of
 from nicecf.search.autoencoder import Autoencoder
 from nicecf.search.distance import Heom, Scale, weights_of
-from nicecf.search.donors import DonorSearch
-from nicecf.search.neighbors import DonorIndex
 from nicecf.search.objectives import Goal, Reward
 from nicecf.support.clock import now
 from nicecf.support.extras import require
@@ -256,6 +254,31 @@ class NICE(Explainer):
         The same input gives the same answer, a batch gives the same as its rows one by one, and threads may share one
         explainer.
         """
+        call, fitted = self._called(
+            X,
+            target_class=target_class,
+            target_score=target_score,
+            constraints=constraints,
+            n_counterfactuals=n_counterfactuals,
+            feature_weights=feature_weights,
+            time_budget=time_budget,
+            progress=progress,
+        )
+        return Counterfactuals(explain(call, fitted))
+
+    def _called(
+        self,
+        X: Table,
+        *,
+        target_class: Any = "other",
+        target_score: Any = None,
+        constraints: Any = None,
+        n_counterfactuals: int = 1,
+        feature_weights: Any = None,
+        time_budget: float | None = None,
+        progress: Choice = None,
+    ) -> tuple[Call, Fitted]:
+        """A call of ``explain``, checked, and what was learned, for its target and weights."""
         started = now()
         self._check_call(n_counterfactuals, time_budget, progress)
         target_class = meant(target_class, X, self._fitted.panel.classes)
@@ -271,7 +294,12 @@ class NICE(Explainer):
             progress=progress,
             if_long=self._if_long if time_budget is None else None,
         )
-        return Counterfactuals(explain(call, fitted))
+        return call, fitted
+
+    def _with_donors(self, others: OtherRows) -> Self:
+        """The same explainer with other rows to take donors from: see `with_donors`."""
+        other = copy(self)
+        return other._keep(with_donors(self._fitted, others, self._searched_by[0]))
 
     def _weighed(self, feature_weights: Any) -> tuple[Fitted, tuple[float, ...] | None]:
         """What was learned, with the weights of a call; and these, one for each column, None if there are none."""
@@ -415,7 +443,8 @@ class NICE(Explainer):
         statistics = training.statistics
         if is_guarded:
             statistics = TableStatistics.of(schema.expand(values), schema.full, min_count=self.min_count)
-        donors = self._indexed(training, values, distance)
+        labels = training.labels if self.justified else None
+        donors = donors_of(TrainingRows(values, training.outputs, training.decisions, labels), panel, distance)
         if twin is not None:
             donors = donors.with_cells(TreeCells(twin, training.schema))
         search, neighborhood = self._search_options.searching(
@@ -435,17 +464,6 @@ class NICE(Explainer):
             neighborhood=neighborhood,
             label_scores=training.label_scores,
         )
-
-    def _indexed(self, training: Training, values: Floats, distance: Heom) -> DonorSearch:
-        """The donors; reorders the encoded rows, which nothing else uses."""
-        decisions, panel, n_classes = training.decisions, training.panel, len(training.panel.classes)
-        is_donor = training.labels == decisions if self.justified else np.ones(len(decisions), dtype=bool)
-        # Rows that are decided to be in a class, but not accepted there, follow in separate groups.
-        is_accepted = panel.accepts(training.outputs, np.eye(n_classes, dtype=bool)[decisions])
-        groups = np.where(is_accepted, decisions, n_classes + decisions)
-        n_groups = n_classes if panel.is_alone else 2 * n_classes
-        index = DonorIndex.of(values, np.where(is_donor, groups, -1), n_groups, distance)
-        return DonorSearch(index, training.outputs[index.positions], np.bincount(decisions, minlength=n_classes))
 
     def _learned_plausibility(self, values: Floats, schema: Schema, progress: Choice) -> Plausibility | None:
         if self.plausibility is not None:

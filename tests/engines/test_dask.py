@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from nicecf import NICE, Constraints, ModelError, OptionError, SchemaError
+from nicecf.benchmark.datasets import loan_book
 from same_answers import check_same
 
 dask = pytest.importorskip("dask", reason="needs dask: pip install 'nicecf[dask]'")
@@ -130,6 +131,40 @@ def check_processes_give_the_answers_of_explain(client):
     assert answers["half"].tolist() == nice.explain(X).to_frame()["half"].tolist()
 
 
+@pytest.mark.filterwarnings("ignore::nicecf.RulesWarning")
+@pytest.mark.filterwarnings("ignore::nicecf.SampleWarning")
+def test_the_training_table_stays_where_it_is(client, loans, rows):
+    X, y = loan_book(240)
+    X = pd.concat([X, X.iloc[:80]], ignore_index=True)
+    table, new = X.assign(decision=[*y, *y[:80]], at=range(len(X))), rows.drop(columns="customer").iloc[:30]
+    # Sorted by a column: a position is not the place in the frame; and a partition without rows.
+    by_age = table.sort_values("age", ignore_index=True)
+    frame = dd.concat([dd.from_pandas(by_age.iloc[:9], npartitions=1), dd.from_pandas(by_age.iloc[9:], npartitions=3)])
+    options = {"constraints": Constraints(immutable=["age"], increasing=["credit_score"])}
+    for id, whole in ((None, by_age), ("at", table)):
+        expected = NICE(loans.model, search="greedy", **options).fit(whole[X.columns], whole["decision"]).explain(new)
+        given = frame if id else frame.drop(columns="at")
+        fitted = engine.fit(given[given["age"] > 0], "decision", loans.model, id=id, sample=8, **options)
+        found = fitted.explain(new)
+        assert found.found.tolist() == expected.found.tolist()
+        assert found.donors.tolist() == expected.donors.tolist()
+        pd.testing.assert_frame_equal(found.to_frame(), expected.to_frame(), check_exact=True)
+    fitted.unpersist()
+    assert fitted.explain(new.iloc[:1]).donors.tolist() == expected.donors[:1].tolist()
+
+
+def test_what_is_wrong_with_a_training_table_is_said(frame, loans):
+    with pytest.raises(OptionError, match="frame must be a Dask DataFrame, got pandas"):
+        engine.fit(pd.DataFrame(), "decision", loans.model)
+    with pytest.raises(OptionError, match="label='decision' must be the name of one column"):
+        engine.fit(frame, "decision", loans.model)
+    given = frame.assign(late=frame["age"] / 7)
+    with pytest.raises(SchemaError, match="id='late' must hold a whole number"):
+        engine.fit(given, "customer", loans.model, id="late")
+    with pytest.raises(SchemaError, match="the frame has no rows"), dask.config.set(scheduler="sync"):
+        engine.fit(frame[frame["age"] < 0], "customer", loans.model)
+
+
 def slow(model):
     """A model that takes its time, so that there is some to kill its process in."""
 
@@ -149,8 +184,6 @@ def slow(model):
 @pytest.mark.filterwarnings("ignore")  # of a cluster that loses a worker
 def test_a_killed_worker_costs_time_and_no_rows(client, loans, rows, expected, tmp_path):
     import signal
-
-    from nicecf.benchmark.datasets import loan_book
 
     nice = NICE(slow(loans.model), search="greedy").fit(*loan_book(400))
     answers = engine.explain(dd.from_pandas(rows, npartitions=12), nice, id="customer")

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import shutil
-import sys
 import threading
 import time
 
@@ -22,38 +21,15 @@ if shutil.which("java") is None:
 if tuple(map(int, pd.__version__.split(".")[:2])) < (2, 2):
     pytest.skip("pyspark 4 needs pandas 2.2", allow_module_level=True)
 
+from cluster_fit import check_the_training_table_stays  # noqa: E402
 from nicecf.engines import spark as engine  # noqa: E402
 
 # It works with pandas 3, and says so of all that it has for pandas.
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-
-
-@pytest.fixture(scope="module")
-def spark():
-    from pyspark.sql import SparkSession
-
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.executor.memory": "512m",
-        # Started fast, and not to run for long.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_HOME", os.path.dirname(pyspark.__file__))
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("tests of nicecf")
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::nicecf.RulesWarning"),
+    pytest.mark.filterwarnings("ignore::nicecf.SampleWarning"),
+]
 
 
 def framed(spark, rows, tmp_path, partitions=4):
@@ -70,6 +46,7 @@ def test_two_executors_give_the_answers_of_explain(spark, loans, saved, rows, ex
     check_skewed_and_empty_partitions(spark, loans, rows, expected, tmp_path)
     check_a_failing_model_is_seen(spark, tmp_path)
     check_bad_input_is_said_before_a_job_starts(spark, loans, frame)
+    check_the_training_table_stays(spark, tmp_path)
 
 
 def check_answers_by_a_saved_explainer_and_without_arrow_settings(spark, frame, saved, loans, expected, tmp_path):

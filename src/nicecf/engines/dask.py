@@ -14,6 +14,8 @@ from nicecf.engines.asked import Asked
 from nicecf.engines.cargo import Cargo, dump_or_raise, one_thread, packed
 from nicecf.engines.columns import usual_type
 from nicecf.engines.job import Job, one_batch
+from nicecf.engines.on_cluster import ClusterNICE
+from nicecf.engines.shipped import Shipped
 from nicecf.exceptions import OptionError, SchemaError
 from nicecf.nice import NICE
 from nicecf.rules.constraints import Constraints
@@ -59,7 +61,30 @@ def explain(
     job = Job.of(nice, asked, given, id)
     needed = pyarrow(_NEEDED_BY).schema([given.field(name) for name in job.needed])
     like = _in_pandas(job.schema.empty_table(), frame._meta.index[:0], id)
-    return frame[job.needed].map_partitions(_answered, _on_workers(cargo), asked, id, needed, meta=like)
+    return frame[job.needed].map_partitions(_answered, on_workers(cargo), asked, id, needed, meta=like)
+
+
+def fit(
+    frame: Any, label: str, model: Any, *, id: str | None = None, sample: int = 10_000, **options: Any
+) -> ClusterNICE:
+    """Fit NICE to a Dask DataFrame that stays where it is: an explainer whose ``explain`` takes a pandas frame.
+
+    ``label``: the column of labels; all others are features, except for ``id``, a column of unique whole numbers from
+    0: the positions of the training rows, by which ties are broken and donors are named. Without it, a position is the
+    number of the row in the frame. ``sample``: about how many rows are brought here besides those that say what the
+    columns are. ``options``: those of :class:`nicecf.NICE`; the search is the greedy one, and what needs the whole
+    table is refused.
+
+    A first pass reads the columns, a second one asks the model about every row; its outputs are kept in the memory of
+    the workers, with the rows, until ``unpersist()`` is called. Each ``explain`` is one pass more, or two. The answers
+    are those of ``NICE(model, search="greedy", **options).fit(table, labels).explain(X)`` for the whole table: see
+    "From laptop to cluster" for what is of a sample. Raises OptionError where the columns or options are wrong.
+    """
+    require("dask.dataframe", extra="dask", needed_by=_NEEDED_BY)
+    _check_frame(frame)
+    from nicecf.engines.dask_training import fitted_on
+
+    return fitted_on(frame, label, model, id, sample, options)
 
 
 def _check_frame(frame: Any) -> None:
@@ -70,7 +95,7 @@ def _check_frame(frame: Any) -> None:
         raise OptionError(f"frame must be a Dask DataFrame, got {kind.__module__}.{kind.__name__}.")
 
 
-def _on_workers(cargo: Cargo) -> Any:
+def on_workers(cargo: Cargo | Shipped) -> Any:
     """The cargo where the tasks are: sent once to each worker of a cluster, and not with every task."""
     try:
         from distributed import get_client

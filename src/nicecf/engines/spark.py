@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from nicecf.engines.asked import Asked
 from nicecf.engines.cargo import dump_or_raise, one_thread, packed
 from nicecf.engines.job import Job
+from nicecf.engines.on_cluster import ClusterNICE
 from nicecf.exceptions import OptionError, SchemaError
 from nicecf.nice import NICE
 from nicecf.rules.constraints import Constraints
@@ -47,26 +48,46 @@ def explain(
     if not isinstance(id, str):
         raise OptionError("id must be the name of the column by which rows are known again: Spark keeps no order.")
     from pyspark import cloudpickle
-    from pyspark.sql.pandas.types import from_arrow_schema
 
     asked = Asked(target_class, target_score, constraints, n_counterfactuals, time_budget)
     nice, cargo = packed(explainer, model, cloudpickle.dumps)
     asked.check(nice)
     dump_or_raise(asked, cloudpickle.dumps, "constraints")
     job = Job.of(nice, asked, _arrow_schema(frame, nice, id), id)
-    shipped, needed = frame.sparkSession.sparkContext.broadcast(cargo), job.needed
+    shipped = frame.sparkSession.sparkContext.broadcast(cargo)
 
     def answered(batches: Iterator[Any]) -> Iterator[Any]:
         job = None
         with one_thread():
-            for batch in (pyarrow(_NEEDED_BY).RecordBatch.from_arrays(one.columns, needed) for one in batches):
+            for batch in batches:
                 job = job or Job.of(shipped.value.opened(), asked, batch.schema, id)
                 yield job.answered(batch)
 
-    columns = [f"`{name.replace('`', '``')}`" for name in needed]
-    # With names of its own: mapInArrow takes a dot in a name for a field of a struct.
-    numbered = frame.select(*columns).toDF(*(f"c{at}" for at in range(len(needed))))
-    return numbered.mapInArrow(answered, from_arrow_schema(job.schema))
+    return mapped(frame.select(*quoted(job.needed)), answered, job.schema)
+
+
+def fit(
+    frame: Any, label: str, model: Any, *, id: str | None = None, sample: int = 10_000, **options: Any
+) -> ClusterNICE:
+    """Fit NICE to a Spark DataFrame that stays where it is: an explainer whose ``explain`` takes a pandas frame.
+
+    ``label``: the column of labels; all others are features, except for ``id``, a column of unique whole numbers from
+    0: the positions of the training rows, by which ties are broken and donors are named. Without it, a position is the
+    number of the row in the order of the partitions, which must be the same each time that Spark makes them.
+    ``sample``: about how many rows are brought here besides those that say what the columns are. ``options``: those of
+    :class:`nicecf.NICE`; the search is the greedy one, and what needs the whole table is refused.
+
+    A first job reads the columns, a second one asks the model about every row; its outputs are kept on the disks of the
+    workers, with the rows, until the session ends or ``unpersist()`` is called. Each ``explain`` is one job more, or
+    two: a worker holds one partition at a time. The answers are those of ``NICE(model, search="greedy",
+    **options).fit(table, labels).explain(X)`` for the whole table: see "From laptop to cluster" for what is of a
+    sample. Raises OptionError and SchemaError before a job starts where the columns or options are wrong.
+    """
+    require("pyspark", extra="spark", needed_by=_NEEDED_BY)
+    _check_frame(frame)
+    from nicecf.engines.spark_training import fitted_on
+
+    return fitted_on(frame, label, model, id, sample, options)
 
 
 def session_of(master: str) -> Any:
@@ -88,6 +109,25 @@ def session_of(master: str) -> Any:
     return session
 
 
+def quoted(names: Iterable[str]) -> list[str]:
+    """Names of columns as Spark reads them, whatever is in them."""
+    return [f"`{name.replace('`', '``')}`" for name in names]
+
+
+def mapped(frame: Any, function: Callable[[Iterator[Any]], Iterator[Any]], schema: Any) -> Any:
+    """``mapInArrow``, which would take a dot in the name of a column for a field of it (pyspark 4.3)."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    names = frame.columns
+
+    def of_names(batches: Iterator[Any]) -> Iterator[Any]:
+        pa = pyarrow(_NEEDED_BY)
+        return function(pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
+
+    numbered = frame.toDF(*(f"column_{at}" for at in range(len(names))))
+    return numbered.mapInArrow(of_names, from_arrow_schema(schema))
+
+
 def _check_frame(frame: Any) -> None:
     from pyspark.sql import DataFrame
 
@@ -99,14 +139,19 @@ def _check_frame(frame: Any) -> None:
 
 def _arrow_schema(frame: Any, nice: NICE, id: str) -> Any:
     """The columns that are needed as Arrow has them; SchemaError for types of Spark that Arrow has none for."""
+    features = {str(name) for name in nice._fitted.schema.full.names}
+    is_array = nice._fitted.schema.full.container.label == "numpy array"
+    return arrow_schema(frame, [field.name for field in frame.schema if is_array or field.name in {id, *features}])
+
+
+def arrow_schema(frame: Any, needed: Collection[str]) -> Any:
+    """The columns of a frame as Arrow has them, those that are not needed without a type; SchemaError as above."""
     pa = pyarrow(_NEEDED_BY)
     from pyspark.sql.pandas.types import to_arrow_type
 
-    features = {str(name) for name in nice._fitted.schema.full.names}
-    is_array = nice._fitted.schema.full.container.label == "numpy array"
     fields = []
     for field in frame.schema.fields:
-        if not (is_array or field.name == id or field.name in features):
+        if field.name not in needed:
             fields.append(pa.field(field.name, pa.null()))  # not needed, and not sent
             continue
         try:

@@ -23,7 +23,7 @@ class Call:
     """What ``explain`` was called with.
 
     ``deadline`` is a time of ``clock.now``, ``options`` are the explainer's, ``if_long`` says what can be done if
-    the call takes long.
+    the call takes long. ``outputs``: what the models say of the rows, if they were asked about them already.
     """
 
     X: Table
@@ -35,6 +35,7 @@ class Call:
     deadline: float | None = None
     progress: Choice = None
     if_long: str | None = None
+    outputs: Floats | None = None
 
 
 def ask(call: Call, fitted: Fitted, *, by_twin: bool = False) -> Question:
@@ -52,7 +53,9 @@ def ask(call: Call, fitted: Fitted, *, by_twin: bool = False) -> Question:
     targets = targets_of(call.target_class, fitted.panel.classes, len(rows))
     score = fitted.models.scorer(schema, by_twin=by_twin, deadline=call.deadline)
     ahead, outputs = Ahead(rows[:0]), np.empty((0, fitted.panel.width))
-    if len(rows):  # of no rows there is nothing to ask
+    if call.outputs is not None:
+        outputs = call.outputs
+    elif len(rows):  # of no rows there is nothing to ask
         if fitted.neighborhood is not None and len(parts) == 1 and score.looks_ahead:
             near = fitted.neighborhood
             ahead = look_ahead(

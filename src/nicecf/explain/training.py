@@ -30,7 +30,7 @@ from nicecf.support.digests import fingerprint
 from nicecf.support.progress import Choice
 from nicecf.support.types import Floats, Ints, Objects, Table
 from nicecf.tables.ordered import Ordinal
-from nicecf.tables.parts import TableInParts, read_training
+from nicecf.tables.parts import SketchedTable, TableInParts, read_training
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import TableStatistics
 
@@ -102,7 +102,7 @@ class ModelOptions:
 
 def learn(
     options: ModelOptions,
-    X: Table | TableInParts,
+    X: Table | TableInParts | SketchedTable,
     y: Any,
     *,
     categorical_features: Any,

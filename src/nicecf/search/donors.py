@@ -52,6 +52,27 @@ class Donors:
 
 
 @dataclass(frozen=True, eq=False)
+class Nearness:
+    """How near donors are to their rows: those in the target, of ``rank`` 0, before all others, and then by distance.
+
+    A row without a donor has the rank 2.
+    """
+
+    rank: Ints
+    distance: Floats
+
+    def take(self, lines: Ints | Bools) -> Nearness:
+        """That of some rows."""
+        return Nearness(self.rank[lines], self.distance[lines])
+
+    def reach(self, line: int, rank: int) -> float:
+        """How far a donor of that rank may be from a row to be as near to it as its own is; negative: none is."""
+        if rank == self.rank[line]:
+            return float(self.distance[line])
+        return np.inf if rank < self.rank[line] else -1.0
+
+
+@dataclass(frozen=True, eq=False)
 class DonorSearch:
     """The donors of a fitted explainer, with what all models said of them at ``fit``.
 
@@ -102,17 +123,30 @@ class DonorSearch:
         is_limited: bool = False,
         most: int | None = None,
         is_refused: Callable[[Floats], Bools] | None = None,
+        within: Nearness | None = None,
     ) -> Donors:
         """The nearest donor that is accepted as each row may take it; in the end, all training rows are tried.
 
         Those in a wanted class come first, then all others: put through the rules, they may be accepted too.
         ``is_limited``: only donors that keep to the largest number of changes. ``most``: try no more than so many.
-        ``is_refused``: rows that may not be taken, though they are accepted.
+        ``is_refused``: rows that may not be taken, though they are accepted. ``within``: how near each row has a donor
+        already, elsewhere: of those that are farther, not all are tried.
         """
-        search = _Search(self, question, is_limited, is_refused)
+        search = _Search(self, question, is_limited, is_refused, within)
         with suppress(OutOfTime):
             search.run(most)
         return Donors(search.place, search.values, search.reached)
+
+    def nearness(self, question: Question, donors: Donors) -> Nearness:
+        """How near the donors of some rows are, as these may take them."""
+        has_donor = donors.place >= 0
+        rank, distance = np.full(len(question), 2), np.full(len(question), np.inf)
+        in_target = self.in_target(question.wanted)
+        rank[has_donor] = ~in_target[has_donor, self.index.group(donors.place[has_donor])]
+        for line in np.flatnonzero(has_donor).tolist():
+            rules = None if question.rules is None else question.rules.take(np.array([line]))
+            distance[line] = self.index.distances_to(question.rows[line], donors.place[[line]], rules)[0]
+        return Nearness(rank, distance)
 
     def check_unchanged(self, panel: Panel, places: Ints, outputs: Floats) -> None:
         """Raise ModelError if a model says something else of some donors, by their places, than it did at ``fit``."""
@@ -137,7 +171,9 @@ class _Search:
         question: Question,
         is_limited: bool,
         is_refused: Callable[[Floats], Bools] | None,
+        within: Nearness | None,
     ) -> None:
+        self._within = within
         self._donors = donors
         self._question = question
         self._panel = question.panel
@@ -181,11 +217,14 @@ class _Search:
         if self._question.score.is_out_of_time():
             raise OutOfTime
         orders: list[Ints] = []
-        for groups in (in_target, ~in_target) if has_several_views else (in_target,):
+        for rank, groups in enumerate((in_target, ~in_target) if has_several_views else (in_target,)):
             places = self._donors.places(groups)
             if rules is None:
                 places = places[panel.accepts(self._donors.outputs[places], self._wanted[line])]
             distances = index.distances_to(self._rows[line], places, rules)
+            if self._within is not None:
+                is_near = distances <= self._within.reach(line, rank)
+                places, distances = places[is_near], distances[is_near]
             orders.append(places[np.lexsort((index.positions[places], distances))])
         # Those in the target all come first: of the others none is tried before them.
         return np.concatenate(orders)[:most]

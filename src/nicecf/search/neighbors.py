@@ -102,6 +102,16 @@ class DonorIndex:
         """The same rows in the same leaves, for a distance with other weights: what a new index would be."""
         return replace(self, distance=distance)
 
+    def numbered(self, positions: Ints) -> DonorIndex:
+        """The same rows as part of a larger training table: the first is at ``positions[0]``; these ascend."""
+        of_donors = positions[self.positions]
+        return replace(
+            self,
+            positions=of_donors,
+            other_positions=positions[self.other_positions],
+            sketches=replace(self.sketches, positions=of_donors),
+        )
+
     def regrouped(self, groups: Ints, n_groups: int) -> tuple[DonorIndex, Ints]:
         """The same training rows with other groups of the donors, by their places; and where each donor stood before.
 

@@ -116,12 +116,13 @@ def _known(numbers: Floats) -> Ints:
     return np.where(np.isnan(numbers), -1, 0).astype(np.intp)
 
 
-def looks_like_free_text(levels: Sequence[Any], n_values: int) -> bool:
+def looks_like_free_text(levels: Sequence[Any], n_values: int, n_levels: int | None = None) -> bool:
     """Whether a column looks like free text: most of its values, if there are not too few to tell, are unlike.
 
-    Saved explainers are checked by it: with another rule, those of before need this one.
+    ``n_levels``: how many levels there are, if ``levels`` are but some of them. Saved explainers are checked by it:
+    with another rule, those of before need this one.
     """
-    is_unlike = n_values >= _FEWEST_VALUES and len(levels) > n_values / 2
+    is_unlike = n_values >= _FEWEST_VALUES and (len(levels) if n_levels is None else n_levels) > n_values / 2
     return is_unlike and all(isinstance(level, str) for level in levels)
 
 

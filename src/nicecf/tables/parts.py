@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from nicecf.exceptions import SchemaError
 from nicecf.support.mapped import array_in_file
-from nicecf.support.types import Floats, Table
+from nicecf.support.types import Floats, Ints, Table
 from nicecf.tables.column import Column, looks_like_free_text
 from nicecf.tables.ordered import Ordinal, codes_of
 from nicecf.tables.schema import Schema
@@ -34,11 +34,28 @@ class TableInParts(ABC):
         """The parts, each a table with the columns and dtypes of `like`."""
 
 
-def read_training(X: Table | TableInParts, categorical_features: Any, ordinal: Ordinal) -> tuple[Schema, Floats]:
+@dataclass(frozen=True, eq=False)
+class SketchedTable:
+    """Rows of a table that is not here, which hold all that a schema says of it: see `representatives`.
+
+    ``n_values``: of each column, how many cells of the whole table hold a value; ``n_levels``: how many unlike
+    ones there are at most, where ``rows`` may not have them all, else 0.
+    """
+
+    rows: Table
+    n_values: Ints
+    n_levels: Ints
+
+
+def read_training(
+    X: Table | TableInParts | SketchedTable, categorical_features: Any, ordinal: Ordinal
+) -> tuple[Schema, Floats]:
     """The schema of a training table, whole or in parts, and its rows as floats: in a file, if it comes in parts.
 
     What is read is what the whole table would give, however it is cut into parts.
     """
+    if isinstance(X, SketchedTable):
+        return _read_sketched(X, categorical_features, ordinal)
     if not isinstance(X, TableInParts):
         return Schema.of(X, categorical_features, ordinal)
     schema, _ = Schema.of(X.like(), categorical_features, ordinal)
@@ -55,6 +72,21 @@ def read_training(X: Table | TableInParts, categorical_features: Any, ordinal: O
         raise _changed(X)
     columns = (_as_of_all(column, rows[:, j]) for j, column in enumerate(schema.columns))
     return replace(schema, columns=tuple(columns)), rows
+
+
+def _read_sketched(X: SketchedTable, categorical_features: Any, ordinal: Ordinal) -> tuple[Schema, Floats]:
+    """The schema of the whole table, and the rows that are here."""
+    schema, values = Schema.of(X.rows, categorical_features, ordinal)
+    columns = [
+        replace(
+            column,
+            is_free_text=column.is_categorical
+            and not column.is_ordinal
+            and looks_like_free_text(column.levels, int(X.n_values[j]), int(X.n_levels[j]) or None),
+        )
+        for j, column in enumerate(schema.columns)
+    ]
+    return replace(schema, columns=tuple(columns)), values
 
 
 def _before_any_row(column: Column, schema: Schema) -> Column:
