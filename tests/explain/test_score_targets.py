@@ -620,3 +620,15 @@ def test_labels_of_a_regressor_are_numbers():
         NICE(Limits()).fit(X, ["high"] * 30)
     with pytest.raises(SchemaError, match=r"y is missing"):
         NICE(Limits()).fit(X)
+
+
+def test_scores_beyond_those_of_training_are_told_apart():
+    """All training scores are near the target: the walk still takes the step that leads towards it."""
+
+    def score(rows):
+        return np.array([{(0, 0): 0.5, (1, 0): 0.4, (0, 1): 0.55, (1, 1): 0.6}[tuple(row)] for row in rows.astype(int)])
+
+    nice = NICE(from_score(score, kind="score"), search="greedy", categorical_features=[0, 1])
+    nice.fit(np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 1.0]]), [0.6, 0.6, 0.55])
+    cfs = nice.explain(np.array([[0.0, 0.0]]), target_score=(0.6, None))
+    assert cfs.changes()["feature"].tolist() == ["x1", "x0"]

@@ -192,7 +192,7 @@ class Panel:
     def _score(self, block: Floats, wanted: Bools) -> Floats:
         if self.target is None:
             return score_towards(self.probabilities(block), wanted)
-        return self.target.closeness(block[:, _SCORE]) * np.where(wanted[:, 1], 1.0, -1.0)
+        return self.target.nearness(block[:, _SCORE]) * np.where(wanted[:, 1], 1.0, -1.0)
 
     def nearness(self, outputs: Floats) -> Floats:
         """How near the scores of rows are to the target: that of the model that is farthest off; from 0 on, in it."""

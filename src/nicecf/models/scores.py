@@ -166,11 +166,11 @@ class ScoreTarget:
         return np.minimum(scores - self.low, self.high - scores)
 
     def nearness(self, scores: Floats) -> Floats:
-        """The same as a share of how far training scores are from the target."""
+        """The same as a share of how far training scores are from the target; rows may be farther."""
         return self.margins(scores) / self.scale
 
     def closeness(self, scores: Floats) -> Floats:
-        """The same as a number between -1 and 1, as searches want it."""
+        """The same as a number between -1 and 1, for shades."""
         return np.clip(self.nearness(scores), -1.0, 1.0)
 
     def text(self, score: float) -> str:

@@ -88,7 +88,10 @@ class TrainingValues:
     @cached_property
     def n_cells(self) -> Ints:
         """How many cells each feature has."""
-        return np.where(self.counts > 0, self.cells[self.starts[1:] - 1] + 1, 0)
+        has_values = self.counts > 0  # a feature has none if it is missing in all training rows
+        n_cells = np.zeros(len(has_values), dtype=np.intp)
+        n_cells[has_values] = self.cells[self.starts[1:][has_values] - 1] + 1
+        return n_cells
 
     @cached_property
     def has_cells(self) -> Bools:
