@@ -126,7 +126,8 @@ def is_worth(X):
 
 
 @pytest.mark.parametrize("swapped", [False, True])
-def test_a_far_donor_in_the_target_comes_before_a_near_one_that_only_the_rules_put_there(swapped):
+def test_a_far_donor_in_the_target_comes_before_a_near_one_that_only_the_rules_put_there(swapped, monkeypatch):
+    monkeypatch.setattr("nicecf.search.donors._TRIED_TOGETHER", ())  # as where the nearest ones are of no use
     # Without its x, which may not rise, (8, 9) is good. The ends of the columns have a wrong label: they are no donors.
     near = pd.DataFrame({"x": [0.0, 8.0, 9.0], "y": [100.0, 9.0, 0.0], "label": ["bad", "bad", "good"]})
     far = pd.DataFrame({"x": [0.0, 1.0, 2.0, 9.0], "y": [100.0, 80.0, 60.0, 0.0], "label": ["bad", "good", "good", "good"]})  # fmt: skip
