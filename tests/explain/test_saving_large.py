@@ -70,6 +70,13 @@ def test_answers_are_the_same_and_the_rows_are_not_read(path):
     assert ("leaf_bytes" in manifest["members"]) == (index.sketches.codes is not None)
 
 
+def test_all_training_rows_may_be_donors(tmp_path, monkeypatch):
+    monkeypatch.setattr(large, "LEAST_VALUES", 1)
+    nice = NICE(Scorecard(), search="greedy", justified=False).fit(X)
+    nice.save(tmp_path / "all.nice")
+    assert_same(NICE.load(tmp_path / "all.nice", model=Scorecard()).explain(X.iloc[:5]), nice.explain(X.iloc[:5]))
+
+
 def test_a_loaded_one_is_saved_again_and_pickled(path, tmp_path):
     loaded = NICE.load(path, model=Scorecard())
     loaded.save(tmp_path / "again.nice", notes={"a": 1})

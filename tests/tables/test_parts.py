@@ -1,6 +1,7 @@
 """Training tables in parts: what is read does not depend on the parts, and nothing is lost between them."""
 
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -200,3 +201,61 @@ def test_missing_values_are_found_where_a_file_does_not_tell(tmp_path):
     pq.write_table(table, tmp_path / "t" / "a.parquet", write_statistics=False)
     read = ParquetTable.of(tmp_path / "t")
     assert [str(dtype) for dtype in read.like().dtypes] == ["float64", "int64"]
+
+
+def test_categories_are_those_of_all_files_wherever_they_are_named(tmp_path):
+    """A model may go by the codes of categories: an unused one counts, and so does their order."""
+    many = [f"level {i}" for i in range(200)]
+    files = [
+        pd.DataFrame({"a": pd.Categorical(["x"] * 4), "late": [np.nan] * 4, "wide": pd.Categorical(many[:2] * 2)}),
+        pd.DataFrame(
+            {
+                "a": pd.Categorical(["x", "y"] * 2, ["w", "x", "y"]),
+                "late": [1.0] * 4,
+                "wide": pd.Categorical(many[:2] * 2, many),
+            }
+        ),
+    ]
+    for at, frame in enumerate(files):
+        frame.to_parquet(tmp_path / f"{at}.parquet")
+    table = ParquetTable.of(tmp_path)
+    for frame in (table.like(), *table):
+        assert frame["a"].dtype == pd.CategoricalDtype(["x", "w", "y"])
+        assert frame["wide"].dtype == pd.CategoricalDtype(many)
+    schema, rows = read_training(table, "auto", "rank")
+    assert schema.decode(rows)["a"].tolist() == ["x"] * 4 + ["x", "y"] * 2
+    assert list(schema.decode(rows)["a"].dtype.categories) == ["x", "w", "y"]
+
+
+def test_decimals_are_floats_also_where_the_first_file_has_none(tmp_path):
+    kind = pa.decimal128(5, 2)
+    pq.write_table(pa.table({"a": pa.array([None, None], kind)}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"a": pa.array([Decimal("1.50"), None], kind)}), tmp_path / "2.parquet")
+    _, rows = read_training(ParquetTable.of(tmp_path), "auto", "rank")
+    np.testing.assert_array_equal(rows[:, 0], [np.nan, np.nan, 1.5, np.nan])
+
+
+def test_names_that_are_numbers(tmp_path):
+    whole = pa.Table.from_pandas(pd.DataFrame({0: [1, 2], 1: [0, 1]}))
+    with_gap = whole.set_column(0, "0", pa.array([1, None]))
+    for at, one in enumerate((whole, with_gap)):
+        pq.write_table(one, tmp_path / f"{at}.parquet")
+    table = ParquetTable.of(tmp_path)
+    assert table.labels("1").tolist() == table.labels(1).tolist() == [0, 1, 0, 1]
+    assert {str(frame.dtypes.iloc[0]) for frame in table} == {"float64"}
+
+
+def test_what_cannot_be_read_in_parts_is_said(tmp_path):
+    (tmp_path / "hive" / "g=1").mkdir(parents=True)
+    pd.DataFrame({"a": [1.0]}).to_parquet(tmp_path / "hive" / "g=1" / "x.parquet")
+    with pytest.raises(FileError, match=r"hive is partitioned: g=1 stands for a column that x\.parquet does not have"):
+        ParquetTable.of(tmp_path / "hive")
+    (tmp_path / "twice").mkdir()
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["f", "f"])
+    pq.write_table(twice, tmp_path / "twice" / "x.parquet")
+    with pytest.raises(FileError, match=r"x\.parquet has more than one column called 'f'"):
+        ParquetTable.of(tmp_path / "twice")
+    (tmp_path / "lists").mkdir()
+    pq.write_table(pa.table({"a": [[1], [2]], "b": [1, 2]}), tmp_path / "lists" / "x.parquet")
+    with pytest.raises(SchemaError, match="column 'a'"):
+        read_training(ParquetTable.of(tmp_path / "lists"), "auto", "rank")

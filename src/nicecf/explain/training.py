@@ -220,7 +220,7 @@ def _member(
 
 def sample_of(n_rows: int) -> Ints:
     """Positions of at most 1,000 rows, from first to last."""
-    return np.unique(np.linspace(0, n_rows - 1, _ROWS_COMPARED).astype(np.intp))
+    return np.unique(np.linspace(0, n_rows - 1, _ROWS_COMPARED if n_rows else 0).astype(np.intp))
 
 
 def _warn_if_decided_otherwise(model: Any, table: Table, panel: Panel, outputs: Floats) -> None:

@@ -15,7 +15,7 @@ from pandas.api.types import union_categoricals
 
 from nicecf.exceptions import FileError, did_you_mean, listed
 from nicecf.support.files import existing
-from nicecf.tables.files.arrow import extension_in, in_floats, pyarrow
+from nicecf.tables.files.arrow import extension_in, pyarrow
 from nicecf.tables.parts import TableInParts
 
 # A part of this many rows takes little memory, and is large enough for a model to be asked about at once.
@@ -39,6 +39,8 @@ class ParquetTable(TableInParts):
     def of(cls, path: str | os.PathLike[str]) -> ParquetTable:
         """A folder of Parquet files, or one such file; FileError if there is none, or if their columns differ."""
         paths = parquet_files(path)
+        for one in paths:
+            _check_not_partitioned(one, path)
         schema = _schema_of(paths[0])
         for one in paths[1:]:
             schema = _joined(schema, _schema_of(one), paths[0], one)
@@ -53,6 +55,7 @@ class ParquetTable(TableInParts):
 
     def only(self, columns: Sequence[str]) -> ParquetTable:
         """The same rows with these columns, in this order; FileError where there is no such column."""
+        columns = [str(one) for one in columns]
         for one in columns:
             if one not in self.columns:
                 raise FileError(
@@ -63,7 +66,7 @@ class ParquetTable(TableInParts):
 
     def labels(self, column: str) -> pd.Series[Any]:
         """A column as a whole, text as categories; FileError where there is no such column, or a cell without value."""
-        parts = [part[column] for part in self.only([column])]
+        parts = [part.iloc[:, 0] for part in self.only([column])]
         n_missing = sum(int(part.isna().sum()) for part in parts)
         if n_missing:
             raise FileError(f"{self.name} has {n_missing:,} rows without a label in {column!r}; remove them.")
@@ -100,15 +103,34 @@ class ParquetTable(TableInParts):
         """A part as a frame, with the dtypes that the whole table would have."""
         pa = pyarrow("a folder of Parquet files")
         table = pa.Table.from_batches([batch]).select(list(self.columns))
-        types = pa.schema([self.schema.field(name) for name in self.columns], self.schema.metadata)
-        frame: pd.DataFrame = table.cast(types).to_pandas()  # a column of nulls in one file has no type of its own
-        # Integers and booleans with a missing value are something else in pandas: wherever in the table it is missing.
-        wider = {
-            name: "object" if dtype.kind == "b" else "float64"
-            for name, dtype in frame.dtypes.items()
-            if name in self._with_missing and isinstance(dtype, np.dtype) and dtype.kind in "biu"
-        }
-        return in_floats(frame.astype(wider).reset_index(drop=True))
+        fields = [self.schema.field(name) for name in self.columns]
+        # A column of nulls in one file has no type of its own. Widths of dictionaries are up to each file.
+        types = [field if pa.types.is_null(own.type) else own for field, own in zip(fields, table.schema, strict=True)]
+        frame: pd.DataFrame = table.cast(pa.schema(types, self.schema.metadata)).to_pandas()
+        wanted: dict[Any, Any] = {}
+        for field, name, dtype in zip(fields, frame.columns, frame.dtypes, strict=True):
+            # Integers and booleans with a missing value are something else in pandas, wherever in the table it is.
+            if field.name in self._with_missing and isinstance(dtype, np.dtype) and dtype.kind in "biu":
+                wanted[name] = "object" if dtype.kind == "b" else "float64"
+            elif pa.types.is_decimal(field.type):
+                wanted[name] = "float64"
+            elif field.name in self._categories:
+                wanted[name] = pd.CategoricalDtype(self._categories[field.name], ordered=field.type.ordered)
+        return frame.astype(wanted).reset_index(drop=True)
+
+    @cached_property
+    def _categories(self) -> dict[str, list[Any]]:
+        """The categories of columns that are dictionaries, in the order in which files and their parts name them."""
+        pa = pyarrow("a folder of Parquet files")
+        names = [name for name in self.columns if pa.types.is_dictionary(self.schema.field(name).type)]
+        found: dict[str, dict[Any, None]] = {name: {} for name in names}
+        for path in self.paths if names else ():
+            for batch in _batches(path, names):
+                for name in names:
+                    column = batch.column(batch.schema.get_field_index(name))
+                    if not pa.types.is_null(column.type):
+                        found[name] |= dict.fromkeys(column.dictionary.to_pylist())
+        return {name: [one for one in levels if one is not None] for name, levels in found.items()}
 
     @cached_property
     def _with_missing(self) -> frozenset[str]:
@@ -152,6 +174,9 @@ def _batches(path: Path, columns: Sequence[str]) -> Iterator[Any]:
 
 def _schema_of(path: Path) -> Any:
     schema = opened_parquet(path).schema_arrow
+    twice = [name for name in dict.fromkeys(schema.names) if schema.names.count(name) > 1]
+    if twice:
+        raise FileError(f"{path} has more than one column called {listed(twice)}; rename one of them.")
     if found := extension_in(schema):
         column, of = found
         raise FileError(
@@ -173,7 +198,7 @@ def _joined(first: Any, schema: Any, of_first: Path, path: Path) -> Any:
         own, other = schema.field(name).type, first.field(name).type
         if pa.types.is_null(other):  # a column in which all is missing
             first = first.set(at, schema.field(name))
-        elif not own.equals(other) and not pa.types.is_null(own):
+        elif not own.equals(other) and not pa.types.is_null(own) and not _are_like_dictionaries(own, other):
             raise FileError(
                 f"column {name!r} is {own} in {path}, but {other} in {of_first}: all files of a folder must have the "
                 "same types. Convert one of them."
@@ -181,12 +206,30 @@ def _joined(first: Any, schema: Any, of_first: Path, path: Path) -> Any:
     return first
 
 
+def _are_like_dictionaries(one: Any, other: Any) -> bool:
+    """Whether two types are dictionaries of the same values, whatever the width of their codes."""
+    pa = pyarrow("a folder of Parquet files")
+    if not (pa.types.is_dictionary(one) and pa.types.is_dictionary(other)):
+        return False
+    return bool(one.value_type.equals(other.value_type) and one.ordered == other.ordered)
+
+
+def _check_not_partitioned(path: Path, folder: str | os.PathLike[str]) -> None:
+    """FileError for a file in a folder that stands for the value of a column: the file itself does not have it."""
+    named = [part for part in path.parts[len(Path(folder).parts) : -1] if "=" in part]
+    if named:
+        raise FileError(
+            f"{os.fspath(folder)} is partitioned: {named[0]} stands for a column that {path.name} does not have. Write "
+            "the table again with that column in its files."
+        )
+
+
 def _has_missing(path: Path, column: str) -> bool:
     metadata = opened_parquet(path).metadata
     for group in range(metadata.num_row_groups):
         of_group = metadata.row_group(group)
-        at = [of_group.column(j).path_in_schema for j in range(of_group.num_columns)].index(column)
-        statistics = of_group.column(at).statistics
+        at = {of_group.column(j).path_in_schema: j for j in range(of_group.num_columns)}.get(column)
+        statistics = None if at is None else of_group.column(at).statistics  # none of a column of lists
         if statistics is None or not statistics.has_null_count:
             return any(batch.column(0).null_count for batch in _batches(path, [column]))
         if statistics.null_count:
