@@ -144,6 +144,7 @@ def test_9_a_constant_column_does_not_drown_the_others():
     assert list(nice.explain(odd).donors) == list(nice.explain(usual).donors)
 
 
+@pytest.mark.deep
 def test_10_threads_do_not_disturb_one_another():
     X = table(200, 4, seed=1)
     model = linear(3, 4, seed=2)

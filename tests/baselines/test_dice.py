@@ -398,6 +398,7 @@ def test_several_counterfactuals_are_distinct_and_valid_and_the_first_changes_th
     assert all((np.diff(n_changes[found.rows == row]) >= 0).all() for row in range(4))
 
 
+@pytest.mark.deep
 @ALL
 def test_fewer_than_asked_for_are_kept(method):
     # Only two rows of this table are there to be found.

@@ -456,6 +456,7 @@ def test_a_method_is_given_the_seed_and_the_time_limit_where_it_takes_them(monke
     assert (geco.random_state, geco.categorical_features) == (3, [1])
 
 
+@pytest.mark.deep
 def test_rows_that_run_out_of_time_are_counted_as_such(tables, tmp_path):
     # So short that the search cannot even begin, and a method that has nothing to hand out then.
     run.run(plan_of(tables, "steps", methods=("geco",), models=("rf",), time_limit=1e-9, alone=0), tmp_path)

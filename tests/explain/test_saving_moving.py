@@ -448,6 +448,7 @@ def test_a_record_says_which_changes_follow_from_others():
     assert all("derived" not in change for change in record["changes"] if change["feature"] != "ratio")
 
 
+@pytest.mark.deep
 def test_a_record_is_not_made_again_by_another_rule():
     record = fitted("function").explain(ROWS)[0].to_record()
 

@@ -541,6 +541,7 @@ def test_an_explainer_with_a_twin_pickles(name):
     assert_same(nice.explain(WHOLE[:5]), answers)
 
 
+@pytest.mark.deep
 def test_no_library_is_imported_for_the_model_of_another():
     code = (
         "import sys, numpy as np; from sklearn.ensemble import RandomForestClassifier;"

@@ -78,6 +78,7 @@ def test_the_whole_journey(visit, service, loans, tmp_path):
 
 
 class TestShaping:
+    @pytest.mark.deep
     def test_every_touch_is_one_question(self, visit, service):
         one = visit(service.url).opened()
         page = one.page
@@ -329,6 +330,7 @@ class TestTrouble:
         one = visit(f"{service.url}#eyJ2ZXJzaW9uIjoxLCJtb2RlbCI6ImxvYW5zIiwicm93Ijp7ImEiOjF9LCJrZXB0IjpbXX0").opened()
         assert one.page.locator("text=The link does not fit this model").count() == 1
 
+    @pytest.mark.deep
     def test_a_model_that_fails_is_told_and_nothing_is_lost(self, visit, loans):
         class Fragile:
             classes_ = loans.model.classes_
@@ -447,6 +449,7 @@ class TestForEverybody:
         assert one.violations() == []
         assert not one.is_too_wide()
 
+    @pytest.mark.deep
     def test_nor_where_there_is_no_way_in_the_letter_in_a_table_and_before_the_key(
         self, visit, service, loans, tmp_path
     ):
@@ -497,6 +500,7 @@ class TestForEverybody:
         n_plans = one.page.locator("article").count()
         assert said.inner_text() == f"{n_plans} ways to another decision."
 
+    @pytest.mark.deep
     def test_in_german(self, visit, service):
         one = visit(service.url, locale="de-DE").opened()
         page = one.page
@@ -531,6 +535,7 @@ class TestWhatBelongsTogether:
             one.page.wait_for_timeout(25)
         pytest.fail("it did not happen")
 
+    @pytest.mark.deep
     def test_a_late_answer_about_another_row_is_not_shown(self, visit, service):
         one, held = self.delayed(visit, service, "explain")
         case = one.page.get_by_label("Case", exact=True)
@@ -616,6 +621,7 @@ class TestWhatBelongsTogether:
         rows = page.locator(".ncf-batch tbody th").all_inner_texts()
         assert rows == [f"second-{at}" for at in range(4)]
 
+    @pytest.mark.deep
     def test_another_language_keeps_what_was_chosen(self, visit, service):
         one = visit(service.url).opened()
         page = one.page
@@ -632,6 +638,7 @@ class TestWhatBelongsTogether:
         assert page.locator(".ncf-move").count() >= 1
         assert page.locator(".ncf-kept thead th").count() == 3
 
+    @pytest.mark.deep
     def test_a_damaged_link_is_said_to_be_one(self, visit, service):
         for fragment in ("nonsense", "eyJ2ZXJzaW9uIjoxLCJyb3ciOnt9LCJrZXB0IjpbbnVsbF0sInNoYXBlIjpudWxsfQ"):
             one = visit(f"{service.url}#{fragment}").opened()

@@ -216,6 +216,7 @@ def test_baselines_are_made_again():
         assert_replays(fitted.explain(X.iloc[:3], target_class=["yes", "no"]), fitted)
 
 
+@pytest.mark.deep
 def test_a_fresh_process_makes_it_again(nice, tmp_path):
     nice.save(tmp_path / "some.nice")
     records = nice.explain(X.iloc[:3], constraints=[None, Constraints(immutable=["age"]), None]).to_records()

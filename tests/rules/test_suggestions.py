@@ -555,6 +555,7 @@ def test_odd_names_stand_in_backquotes_in_an_expression(name, written):
     assert in_expression(name) == written
 
 
+@pytest.mark.deep
 @given(st.lists(st.text(), min_size=2, max_size=4, unique=True))
 def test_every_name_is_valid_toml_and_is_read_back(names):
     X = pd.DataFrame({name: rng(j).integers(0, 60, 120) * 50 for j, name in enumerate(names)})

@@ -91,6 +91,7 @@ def test_it_keeps_as_much_of_new_rows_as_a_pca_of_its_size(name):
     assert 1 - network(test).sum() / spread > by_pca - 0.05
 
 
+@pytest.mark.deep
 def test_it_is_trained_only_when_needed(monkeypatch):
     trained = []
     train = Autoencoder.train
