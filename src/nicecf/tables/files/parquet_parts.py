@@ -74,9 +74,9 @@ class ParquetTable(TableInParts):
             return pd.Series(union_categoricals([part.astype("category") for part in parts]), name=column)
         return pd.concat(parts, ignore_index=True) if parts else pd.Series(name=column)
 
-    @property
+    @cached_property
     def n_rows(self) -> int:
-        """By what the files say of themselves."""
+        """By what the files say of themselves; asked once, since there may be thousands."""
         return sum(opened_parquet(path).metadata.num_rows for path in self.paths)
 
     def like(self) -> pd.DataFrame:
@@ -135,7 +135,7 @@ class ParquetTable(TableInParts):
     @cached_property
     def _with_missing(self) -> frozenset[str]:
         """The columns in which some cell is missing, by what the files say, or by looking at them."""
-        return frozenset(name for name in self.columns if any(_has_missing(path, name) for path in self.paths))
+        return frozenset(name for path in self.paths for name in _with_missing_in(path, self.columns))
 
 
 def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
@@ -224,14 +224,20 @@ def _check_not_partitioned(path: Path, folder: str | os.PathLike[str]) -> None:
         )
 
 
-def _has_missing(path: Path, column: str) -> bool:
+def _with_missing_in(path: Path, columns: Sequence[str]) -> list[str]:
+    """The columns of a file in which some cell is missing."""
     metadata = opened_parquet(path).metadata
-    for group in range(metadata.num_row_groups):
-        of_group = metadata.row_group(group)
-        at = {of_group.column(j).path_in_schema: j for j in range(of_group.num_columns)}.get(column)
-        statistics = None if at is None else of_group.column(at).statistics  # none of a column of lists
-        if statistics is None or not statistics.has_null_count:
-            return any(batch.column(0).null_count for batch in _batches(path, [column]))
-        if statistics.null_count:
-            return True
-    return False
+    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+    statistics: dict[str, list[Any]] = {}
+    for group in groups:
+        for at in range(group.num_columns):
+            column = group.column(at)
+            statistics.setdefault(column.path_in_schema, []).append(column.statistics)
+    return [name for name in columns if _has_missing(path, name, statistics.get(name, [None]))]
+
+
+def _has_missing(path: Path, column: str, statistics: Sequence[Any]) -> bool:
+    """By what the file says of its row groups or, where it does not, by looking: of lists, it says nothing."""
+    if all(one is not None and one.has_null_count for one in statistics):
+        return any(one.null_count for one in statistics)
+    return any(batch.column(0).null_count for batch in _batches(path, [column]))
