@@ -33,7 +33,7 @@ from threadpoolctl import threadpool_limits
 from common import machine  # type: ignore[import-not-found]
 from nicecf import NICE
 from nicecf.engines import explain_batches
-from nicecf.engines.cargo import packed
+from nicecf.engines.packed import packed
 
 BILLION = 10**9
 MOST_OVERHEAD = 1.5
@@ -188,7 +188,7 @@ def _second(job: Callable[[str], Any], out: Path, start: list[tuple[float, float
     return took[1]
 
 
-def report(name: str, cargo: tuple[int, int], sizes: tuple[int, int, int], measured: list[Measured]) -> None:
+def report(name: str, sent: tuple[int, int], sizes: tuple[int, int, int], measured: list[Measured]) -> None:
     """Tables in markdown: what was measured, and what follows from it for a billion rows."""
     n, into, back = sizes
     alone = measured[0].cpu
@@ -202,8 +202,8 @@ def report(name: str, cargo: tuple[int, int], sizes: tuple[int, int, int], measu
             f"{one.cpu / alone:.2f}x{mark} | {one.start:.1f} |"
         )
     print(
-        f"\nArrow in {into / n:,.0f} bytes a row, out {back / n:,.0f}; to each worker {cargo[0] / 1e6:,.1f} MB of "
-        f"explainer and {cargo[1] / 1e6:,.1f} MB of model, once.\n"
+        f"\nArrow in {into / n:,.0f} bytes a row, out {back / n:,.0f}; to each worker {sent[0] / 1e6:,.1f} MB of "
+        f"explainer and {sent[1] / 1e6:,.1f} MB of model, once.\n"
     )
     print("| a billion rows on | core hours | hours on 100 cores | Arrow in | Arrow out |")
     print("|---|---:|---:|---:|---:|")
@@ -221,7 +221,7 @@ def main() -> None:
     import cloudpickle
 
     name, nice, rows = problem(options.train, options.rows)
-    _, cargo = packed(nice, None, cloudpickle.dumps)
+    _, sent = packed(nice, None, cloudpickle.dumps)
     with tempfile.TemporaryDirectory() as folder:
         files, out = Path(folder, "rows"), Path(folder, "out")
         files.mkdir()
@@ -239,7 +239,7 @@ def main() -> None:
     found = answers["found"].to_pylist()
     report(
         f"{name}: {options.train:,} training rows, {sum(found) / len(found):.1%} found",
-        (len(cargo.explainer), len(cargo.model)),
+        (len(sent.explainer), len(sent.model)),
         (len(rows), given.nbytes, answers.nbytes),
         measured,
     )

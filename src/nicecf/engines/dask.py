@@ -11,11 +11,10 @@ import pandas as pd
 
 from nicecf.engines.answers import CHANGES, ROW
 from nicecf.engines.asked import Asked
-from nicecf.engines.cargo import Cargo, dump_or_raise, one_thread, packed
 from nicecf.engines.columns import usual_type
 from nicecf.engines.job import Job, one_batch
 from nicecf.engines.on_cluster import ClusterNICE
-from nicecf.engines.shipped import Shipped
+from nicecf.engines.packed import PackedExplainer, PickledExplainer, dump_or_raise, one_thread, packed
 from nicecf.exceptions import OptionError, SchemaError
 from nicecf.nice import NICE
 from nicecf.rules.constraints import Constraints
@@ -54,14 +53,14 @@ def explain(
     cloudpickle = require("cloudpickle", extra="dask", needed_by=_NEEDED_BY)
     _check_frame(frame)
     asked = Asked(target_class, target_score, constraints, n_counterfactuals, time_budget)
-    nice, cargo = packed(explainer, model, cloudpickle.dumps)
+    nice, sent = packed(explainer, model, cloudpickle.dumps)
     asked.check(nice)
     dump_or_raise(asked, cloudpickle.dumps, "constraints")
     given = _arrow_schema(frame._meta, nice, id)
     job = Job.of(nice, asked, given, id)
     needed = pyarrow(_NEEDED_BY).schema([given.field(name) for name in job.needed])
     like = _in_pandas(job.schema.empty_table(), frame._meta.index[:0], id)
-    return frame[job.needed].map_partitions(_answered, on_workers(cargo), asked, id, needed, meta=like)
+    return frame[job.needed].map_partitions(_answered, on_workers(sent), asked, id, needed, meta=like)
 
 
 def fit(
@@ -95,18 +94,18 @@ def _check_frame(frame: Any) -> None:
         raise OptionError(f"frame must be a Dask DataFrame, got {kind.__module__}.{kind.__name__}.")
 
 
-def on_workers(cargo: Cargo | Shipped) -> Any:
-    """The cargo where the tasks are: sent once to each worker of a cluster, and not with every task."""
+def on_workers(sent: PackedExplainer | PickledExplainer) -> Any:
+    """An explainer where the tasks are: sent once to each worker of a cluster, and not with every task."""
     try:
         from distributed import get_client
 
         client: Any = get_client()
     except (ImportError, ValueError):  # threads or processes of this machine
-        return cargo
-    return client.scatter(cargo, broadcast=True)
+        return sent
+    return client.scatter(sent, broadcast=True)
 
 
-def _answered(part: pd.DataFrame, cargo: Cargo, asked: Asked, id: str | None, schema: Any) -> pd.DataFrame:
+def _answered(part: pd.DataFrame, sent: PackedExplainer, asked: Asked, id: str | None, schema: Any) -> pd.DataFrame:
     """The answers for a partition."""
     pa = pyarrow(_NEEDED_BY)
     try:
@@ -117,7 +116,7 @@ def _answered(part: pd.DataFrame, cargo: Cargo, asked: Asked, id: str | None, sc
             "with astype() before."
         ) from error
     with one_thread():
-        job = Job.of(cargo.opened(), asked, schema, id)
+        job = Job.of(sent.opened(), asked, schema, id)
         places, answers = [], []
         for start in range(0, table.num_rows, _ROWS_AT_ONCE):
             at, answer = job.placed(one_batch(table.slice(start, _ROWS_AT_ONCE)))

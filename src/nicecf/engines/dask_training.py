@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nicecf.engines.cargo import dump_or_raise, one_thread
 from nicecf.engines.dask import on_workers
 from nicecf.engines.on_cluster import (
     ClusterNICE,
@@ -18,7 +17,7 @@ from nicecf.engines.on_cluster import (
     checked_roles,
     starts_of,
 )
-from nicecf.engines.shipped import Shipped
+from nicecf.engines.packed import PickledExplainer, dump_or_raise, one_thread
 from nicecf.engines.training_parts import (
     Candidates,
     Counts,
@@ -54,7 +53,7 @@ def fitted_on(
     sketch = _sketch(dask.compute(*[dask.delayed(_sketched)(part, sketcher) for part in parts]), roles)
     sketch = sketch.reduced(sketcher, sample)
     fitted = sketch.fitted(nice, sketcher)
-    shipped = on_workers(Shipped.of(fitted, cloudpickle.dumps))
+    shipped = on_workers(PickledExplainer.of(fitted, cloudpickle.dumps))
     starts = starts_of(sketch.counts)
     training = _Training(
         [
@@ -134,7 +133,7 @@ def _sketch(told: Any, roles: Roles) -> Sketch:
     return Sketch(rows.iloc[order].reset_index(drop=True), positions[order], counts)
 
 
-def _predicted(part: pd.DataFrame, roles: Roles, shipped: Shipped, start: int, n_rows: int) -> Part:
+def _predicted(part: pd.DataFrame, roles: Roles, shipped: PickledExplainer, start: int, n_rows: int) -> Part:
     if len(part) != n_rows:
         raise SchemaError(
             f"a partition of the training table has {len(part):,} rows, but had {n_rows:,} a moment ago: it is made "
@@ -150,7 +149,7 @@ def _decided(part: Part, n_classes: int) -> Ints:
     return np.bincount(part.decisions, minlength=n_classes)
 
 
-def _nearest(part: Part, shipped: Shipped, asked: NearestAsked) -> Candidates:
+def _nearest(part: Part, shipped: PickledExplainer, asked: NearestAsked) -> Candidates:
     with one_thread():
         return nearest_in(shipped.opened(), part, asked)
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from nicecf.engines.asked import Asked
-from nicecf.engines.cargo import dump_or_raise, one_thread, packed
 from nicecf.engines.job import Job
 from nicecf.engines.on_cluster import ClusterNICE
+from nicecf.engines.packed import dump_or_raise, one_thread, packed
 from nicecf.exceptions import OptionError, SchemaError
 from nicecf.nice import NICE
 from nicecf.rules.constraints import Constraints
@@ -50,11 +50,11 @@ def explain(
     from pyspark import cloudpickle
 
     asked = Asked(target_class, target_score, constraints, n_counterfactuals, time_budget)
-    nice, cargo = packed(explainer, model, cloudpickle.dumps)
+    nice, sent = packed(explainer, model, cloudpickle.dumps)
     asked.check(nice)
     dump_or_raise(asked, cloudpickle.dumps, "constraints")
     job = Job.of(nice, asked, _arrow_schema(frame, nice, id), id)
-    shipped = frame.sparkSession.sparkContext.broadcast(cargo)
+    shipped = frame.sparkSession.sparkContext.broadcast(sent)
 
     def answered(batches: Iterator[Any]) -> Iterator[Any]:
         job = None

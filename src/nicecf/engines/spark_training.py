@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from nicecf.engines.cargo import dump_or_raise, one_thread
 from nicecf.engines.on_cluster import (
     ClusterNICE,
     Sketch,
@@ -17,7 +16,7 @@ from nicecf.engines.on_cluster import (
     checked_roles,
     starts_of,
 )
-from nicecf.engines.shipped import Shipped
+from nicecf.engines.packed import PickledExplainer, dump_or_raise, one_thread
 from nicecf.engines.spark import arrow_schema, mapped, quoted
 from nicecf.engines.training_parts import Counts, NearestAsked, Part, Roles, Sketcher, nearest_in, predicted
 from nicecf.exceptions import SchemaError
@@ -49,7 +48,7 @@ def fitted_on(
     sketch = sketch.reduced(sketcher, sample)
     fitted = sketch.fitted(nice, sketcher)
     like = _typical(chosen.select(list(roles.features)))
-    training = _Training(table, roles, given, Shipped.of(fitted, cloudpickle.dumps), like)
+    training = _Training(table, roles, given, PickledExplainer.of(fitted, cloudpickle.dumps), like)
     known = training.predicted(None if id is not None else sketch.counts)
     counts = {row[_DECISION]: row["count"] for row in known.groupBy(_DECISION).count().collect()}
     n_decided = np.array([counts.get(at, 0) for at in range(len(fitted.classes_))], dtype=np.intp)
@@ -98,7 +97,7 @@ def _sketch(table: Any, given: Any, sketcher: Sketcher) -> tuple[Any, Sketch]:
 class _Training:
     """The training table on its cluster. ``like``: rows by which the dtypes of any part are those of the whole."""
 
-    def __init__(self, table: Any, roles: Roles, given: Any, shipped: Shipped, like: Any) -> None:
+    def __init__(self, table: Any, roles: Roles, given: Any, shipped: PickledExplainer, like: Any) -> None:
         self._table = table
         self._roles = roles
         self._like = like

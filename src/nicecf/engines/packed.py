@@ -1,4 +1,4 @@
-"""What an engine brings to its workers: an explainer and its model as bytes, packed once and opened once a process.
+"""An explainer as bytes, for the workers of an engine: packed once, and opened once in each process.
 
 Bytes, and not a path: a worker need not see the disk of the driver. On a worker, the explainer is a file for as long as
 it takes to load it: it holds training rows, which should not stay on disks that nobody thinks of.
@@ -29,10 +29,10 @@ Dump = Callable[[Any], bytes]
 
 
 @dataclass(frozen=True, repr=False)
-class Cargo:
+class PackedExplainer:
     """An explainer as it was saved, and what it was saved without: its model, and functions.
 
-    ``model``: pickled, or the contents of its file, whose name is ``model_file`` then. ``digest`` tells cargoes apart.
+    ``model``: pickled, or the contents of its file, whose name is ``model_file`` then. ``digest`` tells them apart.
     """
 
     explainer: bytes
@@ -62,8 +62,26 @@ class Cargo:
             return NICE.load(path, model=model, **pickle.loads(self.functions))
 
 
-def packed(explainer: NICE | str | os.PathLike[str], model: Any, dump: Dump) -> tuple[NICE, Cargo]:
-    """The explainer itself, to check what is asked of it before a job starts, and as cargo.
+@dataclass(frozen=True, repr=False)
+class PickledExplainer:
+    """An explainer that was fitted to a sample, pickled with its model; ``digest`` tells them apart."""
+
+    content: bytes
+    digest: str
+
+    @classmethod
+    def of(cls, nice: NICE, dump: Dump) -> PickledExplainer:
+        """Raises OptionError if it cannot be pickled."""
+        content = dump_or_raise(nice, dump, "explainer")
+        return cls(content, hashlib.sha256(content).hexdigest())
+
+    def opened(self) -> NICE:
+        """The explainer, ready to use."""
+        return kept_open(self.digest, lambda: pickle.loads(self.content))
+
+
+def packed(explainer: NICE | str | os.PathLike[str], model: Any, dump: Dump) -> tuple[NICE, PackedExplainer]:
+    """The explainer itself, to check what is asked of it before a job starts, and as it is sent.
 
     ``model``: for the path of a saved explainer, its model; for a fitted one, None, or the path of a file of its model,
     which is shipped in place of the object. Raises OptionError if the model cannot be pickled.
@@ -76,7 +94,7 @@ def packed(explainer: NICE | str | os.PathLike[str], model: Any, dump: Dump) -> 
     digest = hashlib.sha256()
     for part in (held, shipped, functions, str(name).encode()):
         digest.update(hashlib.sha256(part).digest())
-    return nice, Cargo(held, shipped, name, functions, digest.hexdigest())
+    return nice, PackedExplainer(held, shipped, name, functions, digest.hexdigest())
 
 
 def _saved(nice: NICE) -> bytes:
