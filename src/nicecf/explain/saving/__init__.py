@@ -10,78 +10,35 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from inspect import signature
 from typing import Any, TypeVar
 
 import numpy as np
 
-from nicecf.exceptions import FileError, ModelError, OptionError, listed, plain
-from nicecf.explain.fitted import Fitted, Plausibility, refusal
+from nicecf.exceptions import FileError, OptionError, listed, plain
+from nicecf.explain.fitted import Fitted
 from nicecf.explain.saving import archive
 from nicecf.explain.saving.archive import Damaged, Large
 from nicecf.explain.saving.arrays import (
-    Reader,
-    autoencoder_from_members,
     autoencoder_to_members,
-    canaries_from_members,
     canaries_to_members,
     index_to_members,
-    leaf_starts_from_members,
-    n_rows_of,
     npy,
-    positions_from_members,
-    privacy_from_members,
     privacy_to_members,
 )
-from nicecf.explain.saving.checks import (
-    check_autoencoder,
-    check_canaries,
-    check_cells,
-    check_distance,
-    check_free_text,
-    check_histograms,
-    check_index,
-    check_kinds,
-    check_ordinal,
-    check_outputs,
-    check_privacy,
-    check_rows,
-    check_said_of_models,
-    check_scores,
-    check_weights,
-    floats,
-    is_list_of,
-    whole,
-    wholes,
-)
-from nicecf.explain.saving.columns import schema_from_json, schema_to_json, table_from_arrow, table_to_arrow
+from nicecf.explain.saving.checks import check_said_of_models, is_list_of, whole
+from nicecf.explain.saving.columns import schema_from_json, schema_to_json, table_to_arrow
 from nicecf.explain.saving.contents import check_contents, fitted_from, put_together
-from nicecf.explain.saving.large import index_from_mapped, is_large, mapped_rows, rows_to_members
-from nicecf.explain.saving.models import check_measured, measured, models_of, models_to_json
-from nicecf.explain.saving.moving import (
-    check_functions,
-    moving_from_members,
-    moving_to_members,
-    named_functions,
-    with_functions,
-)
-from nicecf.explain.saving.seen import check_seen
-from nicecf.explain.training import Canaries, ModelOptions, sample_of
+from nicecf.explain.saving.large import is_large, rows_to_members
+from nicecf.explain.saving.models import measured, models_to_json
+from nicecf.explain.saving.moving import check_functions, moving_to_members, named_functions, with_functions
 from nicecf.results.provenance import described, versions
 from nicecf.rules.constraints import Constraints
-from nicecf.rules.privacy import Privacy
-from nicecf.rules.reading import rules_of
-from nicecf.search.autoencoder import Autoencoder
-from nicecf.search.distance import Heom
-from nicecf.search.donors import DonorSearch
 from nicecf.search.neighbors import DonorIndex
-from nicecf.search.training_values import TrainingValues
 from nicecf.support.files import checked
 from nicecf.support.json_values import NotHeld, from_json, to_json
-from nicecf.support.types import Floats, Ints, is_number
-from nicecf.tables.schema import Schema
-from nicecf.tables.statistics import TableStatistics
+from nicecf.support.types import is_number
 
 # Options that may be functions or models: they are not saved, and must be passed again.
 FUNCTIONS = ("optimize", "plausibility", "decision", "robust_to")
