@@ -272,7 +272,7 @@ class Cautious(RandomForestClassifier):
             make_pipeline(by_column(), StandardScaler(with_mean=False), RandomForestClassifier(5, random_state=0)).fit(
                 X, Y
             ),
-            "it has 2 preprocessing steps in front of the trees, not one",
+            "it has 2 preprocessing steps in front of it, not one",
         ),
         (lambda X: np.full((len(X), 3), 1 / 3), "function is not a known classifier made of trees"),
     ],

@@ -174,19 +174,23 @@ class Panel:
     def accepts(self, outputs: Floats, wanted: Bools) -> Bools:
         """Whether all models accept a row for a wanted class. ``wanted``: one line per row, or one for all."""
         wanted = np.broadcast_to(wanted, (len(outputs), len(self.classes)))
-        line = np.arange(len(outputs))
         is_accepted = np.ones(len(outputs), dtype=bool)
-        for member, block in self._blocks(outputs):
-            decided = self._decided(member, block)
-            is_accepted &= wanted[line, decided]
-            if self.min_probability is not None:
-                is_accepted &= block[line, decided] >= self.min_probability
+        for member, block in self.blocks(outputs):
+            is_accepted &= self.is_accepted_by(member, block, wanted)
         return is_accepted
+
+    def is_accepted_by(self, member: Member, block: Floats, wanted: Bools) -> Bools:
+        """Whether one model accepts rows, by its own outputs."""
+        line, decided = np.arange(len(block)), self._decided(member, block)
+        is_accepted = wanted[line, decided]
+        if self.min_probability is not None:
+            is_accepted = is_accepted & (block[line, decided] >= self.min_probability)
+        return np.asarray(is_accepted)
 
     def scores(self, outputs: Floats, wanted: Bools) -> Floats:
         """How close rows are to their target: the mean over the models."""
         wanted = np.broadcast_to(wanted, (len(outputs), len(self.classes)))
-        scores = [self._score(block, wanted) for _, block in self._blocks(outputs)]
+        scores = [self._score(block, wanted) for _, block in self.blocks(outputs)]
         return scores[0] if len(scores) == 1 else np.asarray(np.mean(scores, axis=0))
 
     def _score(self, block: Floats, wanted: Bools) -> Floats:
@@ -197,7 +201,7 @@ class Panel:
     def nearness(self, outputs: Floats) -> Floats:
         """How near the scores of rows are to the target: that of the model that is farthest off; from 0 on, in it."""
         assert self.target is not None
-        each = [self.target.nearness(block[:, _SCORE]) for _, block in self._blocks(outputs)]
+        each = [self.target.nearness(block[:, _SCORE]) for _, block in self.blocks(outputs)]
         return np.asarray(np.min(each, axis=0))
 
     def with_spread(self, outputs: Floats) -> Panel:
@@ -210,7 +214,7 @@ class Panel:
     def check_unchanged(self, then: Floats, now: Floats, positions: Ints) -> None:
         """Raise ModelError if a model answers differently for training rows now than at ``fit``."""
         moved = np.zeros(len(then))
-        for (_, before), (_, after) in zip(self._blocks(then), self._blocks(now), strict=True):
+        for (_, before), (_, after) in zip(self.blocks(then), self.blocks(now), strict=True):
             moved = np.maximum(moved, self._moved(before, after).max(axis=1))
         if not len(moved) or moved.max() <= SAME_MODEL:
             return
@@ -238,10 +242,11 @@ class Panel:
     def confidence(self, outputs: Floats) -> Floats:
         """The lowest probability that any model gives the class it decides on."""
         line = np.arange(len(outputs))
-        decided = [block[line, self._decided(member, block)] for member, block in self._blocks(outputs)]
+        decided = [block[line, self._decided(member, block)] for member, block in self.blocks(outputs)]
         return np.asarray(np.min(decided, axis=0))
 
-    def _blocks(self, outputs: Floats) -> Iterable[tuple[Member, Floats]]:
+    def blocks(self, outputs: Floats) -> Iterable[tuple[Member, Floats]]:
+        """The models that must agree, each with its own columns of the outputs."""
         at = 0
         for number, member in enumerate(self.members):
             width = len(self.classes) + member.rule.by_predict

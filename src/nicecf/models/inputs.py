@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils import _safe_indexing
 
-from nicecf.models.trees.ensemble import Categories, NamedCategories, NotSupported, TreeEnsemble
+from nicecf.models.trees.ensemble import Categories, Input, NamedCategories, NotSupported
 from nicecf.support.types import Bools, Floats, Ints, Table
 from nicecf.tables.column import Column
 from nicecf.tables.ordered import codes_of
@@ -44,10 +44,23 @@ _BY_COLUMN = (
 )
 
 
+class Asked(Protocol):
+    """What a model that was read says of its inputs: see `TreeEnsemble`."""
+
+    @property
+    def inputs(self) -> tuple[Input, ...]: ...
+    @property
+    def is_used(self) -> Bools: ...
+    @property
+    def frame_categories(self) -> tuple[Categories, ...]: ...
+    @property
+    def absent_is_missing(self) -> bool: ...
+
+
 class Direct:
     """The columns as they are: no table is written where numbers and codes say the same."""
 
-    def __init__(self, ensemble: TreeEnsemble, schema: Schema) -> None:
+    def __init__(self, ensemble: Asked, schema: Schema) -> None:
         if len(ensemble.inputs) != len(schema.columns):
             raise NotSupported(f"it has {len(ensemble.inputs)} inputs, but the table has {len(schema.columns)} columns")
         named = _categories(ensemble, schema)
@@ -92,7 +105,7 @@ class Direct:
 class Whole:
     """Any fitted transformer of the whole table, or none, called unchanged."""
 
-    def __init__(self, transformer: Any, ensemble: TreeEnsemble) -> None:
+    def __init__(self, transformer: Any, ensemble: Asked) -> None:
         self._transformer, self._ensemble = transformer, ensemble
         self._categories = _number_categories(ensemble)
 
@@ -112,7 +125,7 @@ class Whole:
 class ByColumn:
     """A fitted ColumnTransformer: one-hot codes are looked up, scalers and imputers applied, others called."""
 
-    def __init__(self, transformer: ColumnTransformer, ensemble: TreeEnsemble, schema: Schema) -> None:
+    def __init__(self, transformer: ColumnTransformer, ensemble: Asked, schema: Schema) -> None:
         self._n_inputs = len(ensemble.inputs)
         self._categories = _number_categories(ensemble)
         self._zero_is_missing = bool(transformer.sparse_output_) and ensemble.absent_is_missing
@@ -203,7 +216,7 @@ def is_passed_through(step: Any) -> bool:
     return type(step) is FunctionTransformer and step.func is None
 
 
-def _categories(ensemble: TreeEnsemble, schema: Schema) -> list[Categories | None]:
+def _categories(ensemble: Asked, schema: Schema) -> list[Categories | None]:
     """The model's own categories of each column of the table, None where it takes numbers."""
     categories = [one.categories for one in ensemble.inputs]
     if ensemble.frame_categories:
@@ -249,7 +262,7 @@ def _codes(column: Column, categories: Categories | None) -> Floats:
     return np.array([*map(categories.code, column.levels), categories.missing])
 
 
-def _number_categories(ensemble: TreeEnsemble) -> list[Categories | None]:
+def _number_categories(ensemble: Asked) -> list[Categories | None]:
     """The model's own categories of each of its inputs, which a preprocessing step has turned into numbers."""
     if ensemble.frame_categories:
         raise NotSupported("it takes the categories of a frame behind a preprocessing step")

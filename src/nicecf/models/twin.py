@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline
 
 from nicecf.models import trees
 from nicecf.models.classifier import CELLS_PER_CALL
-from nicecf.models.inputs import ByColumn, Direct, Whole, is_passed_through
+from nicecf.models.inputs import Asked, ByColumn, Direct, Whole, is_passed_through
 from nicecf.models.trees.ensemble import NotSupported as NotSupported
 from nicecf.models.trees.ensemble import TreeEnsemble
 from nicecf.support.types import Floats, Ints
@@ -64,13 +64,10 @@ class TreeTwin:
     """The trees of a fitted model, after the step that turns encoded rows into their inputs."""
 
     def __init__(self, model: Any, schema: Schema) -> None:
-        *before, head = [step for _, step in model.steps] if type(model) is Pipeline else [model]
-        before = [step for step in before if not is_passed_through(step)]
-        if len(before) > 1:
-            raise NotSupported(f"it has {len(before)} preprocessing steps in front of the trees, not one")
+        step, head = step_and_head(model)
         self._ensemble = trees.read(head)
         self._model, self._trained = head, trees.trained(head)
-        self._inputs = _inputs_of(before[0] if before else None, self._ensemble, schema.full)
+        self._inputs = inputs_of(step, self._ensemble, schema.full)
 
     @property
     def rounding(self) -> float:
@@ -132,7 +129,17 @@ class TwinCells:
         return schema.reduced_cells(cells)
 
 
-def _inputs_of(step: Any, ensemble: TreeEnsemble, schema: Schema) -> Direct | ByColumn | Whole:
+def step_and_head(model: Any) -> tuple[Any, Any]:
+    """The preprocessing step in front of a model, None for none, and the model itself; NotSupported for several."""
+    *before, head = [step for _, step in model.steps] if type(model) is Pipeline else [model]
+    before = [step for step in before if not is_passed_through(step)]
+    if len(before) > 1:
+        raise NotSupported(f"it has {len(before)} preprocessing steps in front of it, not one")
+    return before[0] if before else None, head
+
+
+def inputs_of(step: Any, ensemble: Asked, schema: Schema) -> Direct | ByColumn | Whole:
+    """How encoded rows of a table become the inputs of trees, through a step or none."""
     if step is None:
         return Direct(ensemble, schema)
     return ByColumn(step, ensemble, schema) if type(step) is ColumnTransformer else Whole(step, ensemble)

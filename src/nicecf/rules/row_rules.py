@@ -23,6 +23,9 @@ class WholeRowRule(Protocol):
     def compared(self) -> list[int]:
         """The columns of the whole table that are compared with each other."""
 
+    def looked_at(self) -> list[list[int]]:
+        """For each part of the rule, the columns of the whole table that it looks at."""
+
     def tells_apart(self) -> Bools:
         """The features of which no two values are alike, whatever the model says of them."""
 

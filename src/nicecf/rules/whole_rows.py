@@ -56,6 +56,12 @@ class WholeRows:
         names = dict.fromkeys(name for relation in self.relations for name in relation.columns)
         return [self.schema.full.position(name, "relations") for name in names]
 
+    def looked_at(self) -> list[list[int]]:
+        """The columns of each relation, and every column that is computed: it must have a value."""
+        relations = [[self.schema.full.position(name, "relations") for name in one.columns] for one in self.relations]
+        computed = self.schema.computed if isinstance(self.schema, ReducedSchema) else ()
+        return relations + [[one.position] for one in computed]
+
     def tells_apart(self) -> Bools:
         """The columns that move of which no two values are alike: a relation may tell them apart."""
         apart = np.zeros(len(self.schema.columns), dtype=bool)

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from nicecf.search.proofs import NO_PROOF
 from nicecf.search.walks import Walks, jump
 from nicecf.support.phrases import Statement
 from nicecf.support.types import Bools, Floats, Ints, Objects
@@ -36,6 +37,7 @@ class Answers:
     none. For each row, ``notes``: statements about what was left undone of what was asked for, and ``reasons``: one
     about why there is no answer, where the search knows; else None. ``front``: what nothing beats, if that is known.
     ``beyond``: for rows that have none because more features would have to change than may, what comes closest to that.
+    ``proofs``: for each row, what is proven of its answer, a `Proof`, if the search proves anything.
     """
 
     points: Points
@@ -44,6 +46,7 @@ class Answers:
     reasons: Objects
     front: Points | None = None
     beyond: Points | None = None
+    proofs: Objects | None = None
 
     def has_answer(self) -> Bools:
         """Which rows have an answer."""
@@ -71,7 +74,10 @@ class Answers:
         front, beyond = (
             None if points is None else points.take(~np.isin(points.row, rows)) for points in (self.front, self.beyond)
         )
-        return Answers(self.points.take(kept), self.walks.take(kept), notes, self.reasons, front, beyond)
+        proofs = None if self.proofs is None else self.proofs.copy()
+        if proofs is not None:
+            proofs[rows] = NO_PROOF
+        return Answers(self.points.take(kept), self.walks.take(kept), notes, self.reasons, front, beyond, proofs)
 
     def with_reasons(self, rows: Ints, reason: Statement) -> Answers:
         """The same, with a reason for some rows."""
@@ -133,7 +139,20 @@ def joined(parts: list[tuple[Ints, Answers]], n_rows: int) -> Answers:
     front, beyond = (
         _joined_points([(lines, getattr(part, of)) for lines, part in parts]) for of in ("front", "beyond")
     )
-    return Answers(points.take(order), _concatenated(walks).take(order), notes, reasons, front, beyond)
+    return Answers(
+        points.take(order), _concatenated(walks).take(order), notes, reasons, front, beyond, _proofs(parts, n_rows)
+    )
+
+
+def _proofs(parts: list[tuple[Ints, Answers]], n_rows: int) -> Objects | None:
+    """What is proven of rows; of a row in several parts, what the last one says that says anything."""
+    if all(part.proofs is None for _, part in parts):
+        return None
+    proofs: Objects = np.full(n_rows, NO_PROOF, dtype=object)
+    for lines, part in parts:
+        if part.proofs is not None:
+            proofs[lines] = part.proofs
+    return proofs
 
 
 def by_row(parts: list[Points]) -> Points:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -191,6 +192,14 @@ class TreeEnsemble:
         is_asked = ~nodes.is_leaf & (nodes.feature == number) & (nodes.category_set < 0)
         return np.unique(nodes.threshold[is_asked])
 
+    def all_thresholds(self) -> list[Floats]:
+        """The same for each of the inputs, in one pass."""
+        nodes = self.nodes
+        asked = np.flatnonzero(~nodes.is_leaf & (nodes.category_set < 0))
+        order = asked[np.lexsort((nodes.threshold[asked], nodes.feature[asked]))]
+        ends = np.searchsorted(nodes.feature[order], np.arange(len(self.inputs) + 1))
+        return [np.unique(nodes.threshold[order[start:end]]) for start, end in pairwise(ends.tolist())]
+
     @cached_property
     def split_by_sets(self) -> Ints:
         """The inputs that some tree splits by a set of categories."""
@@ -204,6 +213,11 @@ class TreeEnsemble:
         if self.compiled:
             return self._linked(self._sums_tree_by_tree(inputs.astype(np.float32)))
         return self._linked(np.concatenate([self._sums(leaves) for leaves in self._leaves(inputs)]))
+
+    def raw_sums(self, compared: Floats) -> Floats:
+        """What the trees add up to before it is divided, one column per output; of inputs as they are compared."""
+        sums = np.concatenate([self._sums(leaves) for leaves in self._leaves(compared)])
+        return sums.astype(np.float64) * self.divisor
 
     def leaves(self, inputs: Floats) -> Ints:
         """The leaf of each row in each tree, shape (trees, rows), as positions among all nodes."""
@@ -258,7 +272,7 @@ class TreeEnsemble:
                 cell = cells.take(start + nodes.feature.take(node))
                 is_left = cell <= nodes.threshold.take(node)
                 if has_sets:
-                    is_left |= self._is_in_set(node, cell)
+                    is_left |= self.is_in_set(node, cell)
                 if has_missing:
                     is_left |= np.isnan(cell) & nodes.missing_left.take(node)
                 node = children.take(2 * node + is_left)  # right or left in one look-up
@@ -267,7 +281,7 @@ class TreeEnsemble:
             node, start, place = node.take(goes_on), start.take(goes_on), place.take(goes_on)
         return found.reshape(len(self.roots), n_rows)
 
-    def _is_in_set(self, node: Ints, cell: Floats) -> Bools:
+    def is_in_set(self, node: Ints, cell: Floats) -> Bools:
         """Whether each cell is in the set of its node; False in nodes that have none."""
         sets, lines = self.nodes.sets, self.nodes.category_set.take(node)
         code = np.trunc(cell)

@@ -1,0 +1,260 @@
+"""The cells of units: values that no part of a model tells apart are one, and it costs what the cheapest costs.
+
+A set of cells of one unit is a whole number, of which each bit is a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from nicecf.models.linear_sums import LinearSums
+from nicecf.models.readable import Formula
+from nicecf.models.trees.ensemble import NotSupported, TreeEnsemble
+from nicecf.search.exact.units import Unit
+from nicecf.support.types import Bools, Floats, Ints
+from nicecf.tables.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of one unit: one line of it each. ``inputs``: for each formula, the inputs of the cells."""
+
+    unit: Unit
+    costs: Floats
+    inputs: tuple[Floats, ...]
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.costs)
+
+    @cached_property
+    def own(self) -> int:
+        """The row's own cell."""
+        return self.unit.own
+
+    @cached_property
+    def everything(self) -> int:
+        """All cells."""
+        return (1 << len(self)) - 1
+
+    @cached_property
+    def by_cost(self) -> list[tuple[int, float]]:
+        """The cells, each as a set of one, and what they cost, the cheapest first."""
+        return [(1 << int(at), float(self.costs[at])) for at in np.argsort(self.costs, kind="stable")]
+
+    def cheapest(self, cells: int) -> float:
+        """What the cheapest of some cells costs."""
+        return next(cost for one, cost in self.by_cost if one & cells)
+
+    def take(self, lines: Ints) -> Cells:
+        """Some of the cells."""
+        return Cells(self.unit.take(lines), self.costs[lines], tuple(inputs[lines] for inputs in self.inputs))
+
+    def merged(self, masks: Iterable[int]) -> Cells:
+        """The cells that some sets tell apart; of others, the cheapest one."""
+        columns = [_bits(mask, len(self)) for mask in masks]
+        columns.append(np.arange(len(self)) == self.own)
+        return self.take(_cheapest_of_each(np.column_stack(columns), self.costs))
+
+
+def cells_of(
+    units: list[Unit],
+    formulas: list[Formula],
+    row: Floats,
+    schema: Schema,
+    costs: list[Floats],
+    *,
+    told_apart: Bools,
+    by_changes: bool,
+) -> tuple[list[Cells], list[Ints]]:
+    """The cells of units, and for each formula which unit each of its inputs follows from, -1 for none.
+
+    ``told_apart``: features of which no two values are alike, whatever the model says. ``by_changes``: whether values
+    with another number of changes are another cell.
+    """
+    owners = [np.full(len(formula.sums.inputs), -1, dtype=np.intp) for formula in formulas]
+    base = [formula.compared(row[None], schema) for formula in formulas]
+    cells = []
+    for number, (unit, cost) in enumerate(zip(units, costs, strict=True)):
+        rows = unit.rows(row)
+        inputs = tuple(formula.compared(rows, schema) for formula in formulas)
+        columns: list[npt.NDArray[np.float64]] = [(np.arange(len(rows)) == unit.own).astype(np.float64)[:, None]]
+        for formula, seen, own, owner in zip(formulas, inputs, base, owners, strict=True):
+            moved = np.flatnonzero(((seen != own) & ~(np.isnan(seen) & np.isnan(own))).any(axis=0))
+            moved = moved[formula.sums.is_used[moved]]
+            if (owner[moved] >= 0).any():
+                raise NotSupported("one of its inputs follows from several columns")
+            owner[moved] = number
+            columns += [_codes(formula, seen, int(i)) for i in moved]
+        if told_apart[unit.features].any():
+            columns.append(np.arange(len(rows), dtype=np.float64)[:, None])
+        if by_changes:
+            columns.append(unit.changes.astype(np.float64)[:, None])
+        kept = _cheapest_of_each(np.concatenate(columns, axis=1), cost)
+        cells.append(Cells(unit.take(kept), cost[kept], tuple(seen[kept] for seen in inputs)))
+    return cells, owners
+
+
+def _codes(formula: Formula, inputs: Floats, number: int) -> Floats:
+    """What the model can tell of one of its inputs: equal numbers where it cannot tell it apart."""
+    cells = inputs[:, number]
+    if isinstance(formula.sums, LinearSums):
+        return cells[:, None]
+    codes = np.searchsorted(formula.thresholds(number), cells, side="left").astype(np.float64)
+    codes[np.isnan(cells)] = -1.0
+    if number not in formula.sums.split_by_sets:
+        return codes[:, None]
+    return np.column_stack([codes, np.where(np.isnan(cells), -1.0, np.trunc(cells))])
+
+
+def _cheapest_of_each(columns: npt.NDArray[np.generic], costs: Floats) -> Ints:
+    """Of lines that are equal in all columns, the cheapest, the first of several; in their order."""
+    order = np.argsort(costs, kind="stable")
+    _, first = np.unique(columns[order], axis=0, return_index=True)
+    return np.sort(order[first])
+
+
+def _bits(mask: int, n_cells: int) -> Bools:
+    n_bytes = (n_cells + 7) // 8
+    packed = np.frombuffer(mask.to_bytes(n_bytes, "little"), dtype=np.uint8)
+    return np.unpackbits(packed, bitorder="little", count=n_cells).astype(bool)
+
+
+def as_mask(is_in: Bools) -> int:
+    """Cells as a set of them.
+
+    >>> as_mask(np.array([True, False, True]))
+    5
+    """
+    return int.from_bytes(np.packbits(is_in, bitorder="little").tobytes(), "little")
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """A leaf within reach: what it adds to each sum, and the cells that it asks for, by unit."""
+
+    values: Floats
+    cells: dict[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Reachable:
+    """What is left of a tree ensemble for one row: the leaves of each tree that are within reach.
+
+    ``base``: what is added whatever the cells are. ``trees``: those with more than one leaf. ``rounding``: how far each
+    sum may be from an exact one: every addition is rounded in proportion to what was added up by then.
+    """
+
+    base: Floats
+    trees: list[list[Leaf]]
+    rounding: Floats
+
+
+class Descent:
+    """Goes down the trees of one formula as far as a row can get for less than a limit."""
+
+    def __init__(self, number: int, formula: Formula, cells: list[Cells], owner: Ints, row_inputs: Floats) -> None:
+        assert isinstance(formula.sums, TreeEnsemble)
+        self._ensemble = formula.sums
+        self._number = number
+        self._cells = cells
+        self._owner = owner.tolist()
+        self._row_inputs = row_inputs
+        self._left: dict[tuple[int, float, bool, int], int | bool] = {}
+        self._costs: list[dict[int, float]] = [{one.everything: 0.0} for one in cells]
+        self.split_by: list[set[int]] = [set() for _ in cells]
+        nodes = self._ensemble.nodes
+        self._feature, self._threshold = nodes.feature.tolist(), nodes.threshold.tolist()
+        self._children, self._is_leaf = nodes.children.tolist(), nodes.is_leaf.tolist()
+        self._missing_left, self._set = nodes.missing_left.tolist(), nodes.category_set.tolist()
+
+    def run(self, limit: float) -> Reachable:
+        """All leaves within reach of something that costs less than a limit."""
+        values, n_outputs = self._ensemble.nodes.values, len(self._ensemble.base)
+        base, trees = self._ensemble.base.astype(np.float64), []
+        width, half_digit = values.shape[1], float(np.finfo(self._ensemble.adds_in).eps)
+        low, high, rounding = base.copy(), base.copy(), half_digit * np.abs(base)
+        for root, first in zip(self._ensemble.roots.tolist(), self._ensemble.outputs.tolist(), strict=True):
+            found = self._leaves(root, limit)
+            leaves = []
+            for leaf, asked in found:
+                added = np.zeros(n_outputs)
+                added[first : first + width] = values[leaf]
+                leaves.append(Leaf(added, asked))
+            every = np.array([leaf.values for leaf in leaves])
+            low, high = low + every.min(axis=0), high + every.max(axis=0)
+            rounding += half_digit * np.maximum(np.abs(low), np.abs(high))
+            if len(leaves) == 1:
+                base = base + leaves[0].values
+            else:
+                trees.append(leaves)
+        return Reachable(base, trees, rounding)
+
+    def _leaves(self, root: int, limit: float) -> list[tuple[int, dict[int, int]]]:
+        found = []
+        stack: list[tuple[int, dict[int, int], float]] = [(root, {}, 0.0)]
+        while stack:  # terminates: children only, and no tree is infinite
+            node, asked, cost = stack.pop()
+            if self._is_leaf[node]:
+                found.append((node, asked))
+                continue
+            right, left = self._children[node]
+            unit = self._owner[self._feature[node]]
+            goes_left = self._goes_left(node, unit)
+            if unit < 0:
+                stack.append((left if goes_left else right, asked, cost))
+                continue
+            cells, costs = self._cells[unit], self._costs[unit]
+            here = asked.get(unit, cells.everything)
+            before, sides = costs[here], []
+            for child, side in ((right, here & ~goes_left), (left, here & goes_left)):
+                if not side:
+                    continue
+                after = costs.get(side)
+                if after is None:
+                    after = costs[side] = cells.cheapest(side)
+                if cost - before + after < limit:
+                    sides.append((child, side, after))
+            if len(sides) == 2:
+                self.split_by[unit].add(int(goes_left))
+            for child, side, after in sides:
+                stack.append((child, asked if side == here else {**asked, unit: side}, cost - before + after))
+        return found
+
+    def _goes_left(self, node: int, unit: int) -> int | bool:
+        """The cells of the unit that go left at a node; of an input that no unit moves, whether the row does."""
+        key = (self._feature[node], self._threshold[node], self._missing_left[node], self._set[node])
+        known = self._left.get(key)
+        if known is None:
+            number, threshold, missing_left, of_set = key
+            inputs = self._row_inputs if unit < 0 else self._cells[unit].inputs[self._number]
+            cell = inputs[:, number]
+            is_left = (cell <= threshold) | (np.isnan(cell) & missing_left)
+            if of_set >= 0:
+                is_left |= self._ensemble.is_in_set(np.full(len(cell), node), cell)
+            known = self._left[key] = bool(is_left[0]) if unit < 0 else as_mask(is_left)
+        return known
+
+
+def restricted(leaves: list[Leaf], old: list[Cells], new: list[Cells]) -> list[Leaf]:
+    """Leaves in terms of merged cells."""
+    maps = [_positions(before, after) for before, after in zip(old, new, strict=True)]
+    return [
+        replace(leaf, cells={u: as_mask(_bits(mask, len(old[u]))[maps[u]]) for u, mask in leaf.cells.items()})
+        for leaf in leaves
+    ]
+
+
+def _positions(before: Cells, after: Cells) -> Ints:
+    """Where each of the cells that are left was before."""
+    order = {tuple(line): at for at, line in enumerate(_keys(before))}
+    return np.array([order[tuple(line)] for line in _keys(after)], dtype=np.intp)
+
+
+def _keys(cells: Cells) -> list[list[int]]:
+    return np.ascontiguousarray(cells.unit.values).view(np.int64).tolist()
