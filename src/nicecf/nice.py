@@ -14,13 +14,15 @@ from nicecf.explain.ask import Call
 from nicecf.explain.explainer import Explainer
 from nicecf.explain.feature_weights import weighed
 from nicecf.explain.fitted import Fitted, Models, Plausibility, refusal
+from nicecf.explain.formulas import formulas_of
 from nicecf.explain.other_donors import OtherRows, TrainingRows, donors_of, with_donors
 from nicecf.explain.pipeline import explain
 from nicecf.explain.score_targets import LastOne, target_of, towards
 from nicecf.explain.search_options import SearchOptions
 from nicecf.explain.targets import meant
 from nicecf.explain.training import ModelOptions, Training, TreeCells, learn, measured_cost, twin_for
-from nicecf.models.decision import check_min_probability
+from nicecf.models.decision import Panel, check_min_probability
+from nicecf.models.readable import Formula
 from nicecf.models.threads import advice_on_threads
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called, described
@@ -29,6 +31,7 @@ from nicecf.rules.privacy import Privacy
 from nicecf.rules.reading import rules_of
 from nicecf.search.autoencoder import Autoencoder
 from nicecf.search.distance import Heom, Scale, weights_of
+from nicecf.search.donors import DonorSearch
 from nicecf.search.objectives import Goal, Reward
 from nicecf.support.clock import now
 from nicecf.support.extras import require
@@ -66,7 +69,9 @@ class NICE(Explainer):
     search
         ``"thorough"``: the best counterfactual from the values of many training rows, at the cost of hundreds to
         thousands of model rows per row; never worse than the paper's. ``"greedy"``: the paper's search, one walk to one
-        donor, and the faster one. None: ``"thorough"``; but ``"greedy"`` for ``optimize="none"`` and for a reward of
+        donor, and the faster one. ``"exact"`` (trees and linear models, ``"sparsity"`` and ``"proximity"``; needs ortools,
+        the extra ``exact``): the best of all combinations of values that training rows hold, and a proof that nothing
+        is better, or that there is none: see :attr:`nicecf.Counterfactuals.proof`. None: ``"thorough"``; but ``"greedy"`` for ``optimize="none"`` and for a reward of
         your own, by which finished counterfactuals cannot be compared. After ``fit``, ``search_`` says which one it is.
     neighbors
         How many of the nearest donors the thorough search considers. None means up to 8 if donors are mixed, else 100
@@ -145,7 +150,7 @@ class NICE(Explainer):
         model: Any,
         *,
         optimize: Goal | Reward = "sparsity",
-        search: Literal["greedy", "thorough"] | None = None,
+        search: Literal["greedy", "thorough", "exact"] | None = None,
         neighbors: int | None = None,
         mix_donors: bool = True,
         distance: Literal["heom"] = "heom",
@@ -374,7 +379,7 @@ class NICE(Explainer):
         self,
         *,
         optimize: Goal | Reward | None = None,
-        search: Literal["greedy", "thorough"] | None = None,
+        search: Literal["greedy", "thorough", "exact"] | None = None,
         neighbors: int | None = None,
     ) -> Self:
         """The same explainer with another objective or search, without fitting again; None keeps the current one.
@@ -399,13 +404,15 @@ class NICE(Explainer):
             )
         assert fitted.neighborhood is not None
         donors = fitted.neighborhood.donors
+        models = replace(fitted.models, formulas=other._formulas(fitted.panel, fitted.schema, donors))
         search_, neighborhood = other._search_options.searching(
             donors,
             fitted.distance,
             is_refused=refusal(fitted.privacy, fitted.schema),
             plausibility=fitted.plausibility,
+            formulas=models.formulas,
         )
-        other._keep(replace(fitted, search=search_, neighborhood=neighborhood))
+        other._keep(replace(fitted, models=models, search=search_, neighborhood=neighborhood))
         other._options = self._options | described(asked) | other._chosen()
         return other
 
@@ -447,13 +454,23 @@ class NICE(Explainer):
         donors = donors_of(TrainingRows(values, training.outputs, training.decisions, labels), panel, distance)
         if twin is not None:
             donors = donors.with_cells(TreeCells(twin, training.schema))
+        formulas = self._formulas(panel, schema, donors)
         search, neighborhood = self._search_options.searching(
-            donors, distance, is_refused=refusal(privacy, schema), plausibility=plausibility
+            donors, distance, is_refused=refusal(privacy, schema), plausibility=plausibility, formulas=formulas
         )
         return Fitted(
             explainer="NICE",
             schema=schema,
-            models=Models(panel, cost, canaries, twin, twin_cost, uses_twin, confirms=self.accelerate != "unconfirmed"),
+            models=Models(
+                panel,
+                cost,
+                canaries,
+                twin,
+                twin_cost,
+                uses_twin,
+                confirms=self.accelerate != "unconfirmed",
+                formulas=formulas,
+            ),
             distance=distance,
             statistics=statistics,
             fingerprints=training.fingerprints,
@@ -464,6 +481,12 @@ class NICE(Explainer):
             neighborhood=neighborhood,
             label_scores=training.label_scores,
         )
+
+    def _formulas(self, panel: Panel, schema: Schema, donors: DonorSearch) -> tuple[Formula, ...]:
+        """The models as they are read for proofs, if these are asked for."""
+        if not self._search_options.is_exact:
+            return ()
+        return formulas_of([self.model, *self.robust_to], panel, schema, donors)
 
     def _learned_plausibility(self, values: Floats, schema: Schema, progress: Choice) -> Plausibility | None:
         if self.plausibility is not None:
@@ -476,14 +499,14 @@ class NICE(Explainer):
 
     @property
     def search_(self) -> str:
-        """The search that runs, ``"thorough"`` or ``"greedy"``: what ``search=None`` came to."""
+        """The search that runs, ``"thorough"``, ``"greedy"`` or ``"exact"``: what ``search=None`` came to."""
         self._check_fitted()
         return str(self._options["search"])
 
     @property
     def _if_long(self) -> str:
         """What can be done about a call that takes long."""
-        is_quicker = self.search_ == "thorough" and self._search_options.reward is not None
+        is_quicker = self.search_ != "greedy" and self._search_options.reward is not None
         greedy = "search='greedy' is faster and gives the paper's answers; " if is_quicker else ""
         models = self._fitted.models
         threads = "" if models.uses_twin else advice_on_threads(self.model, models.cost)
@@ -550,6 +573,7 @@ class NICE(Explainer):
         check_count("n_counterfactuals", n_counterfactuals)
         if n_counterfactuals > 1 and self.search_ != "thorough":
             raise OptionError(
-                f"n_counterfactuals={n_counterfactuals} needs search='thorough': the greedy search finds one per row."
+                f"n_counterfactuals={n_counterfactuals} needs search='thorough': the {self.search_} search finds one per "
+                "row."
             )
         check_seconds("time_budget", time_budget)

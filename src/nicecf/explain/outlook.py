@@ -12,7 +12,7 @@ from nicecf.tables.schema import differs
 
 # At least so many rows are sent to the model for each column in which a row differs from its donors. (Measured: 2 to 4
 # by the greedy search, and by the thorough one 12 of 1,000 columns and 50 of 10.)
-_ROWS_PER_COLUMN = {"greedy": 1, "thorough": 3}
+_ROWS_PER_COLUMN = {"greedy": 1, "thorough": 3, "exact": 3}
 # By how many rows it is judged in how many columns they differ from training rows.
 _ROWS_COMPARED = 50
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +15,7 @@ from nicecf.explain.ask import Call, ask
 from nicecf.explain.fitted import Fitted
 from nicecf.explain.outlook import warn_of_wide
 from nicecf.explain.reach import as_the_model_sees, reach
+from nicecf.explain.regions import Regions
 from nicecf.explain.unseen import unseen
 from nicecf.explain.verify import verify
 from nicecf.explain.why_not import Reasons, why_not
@@ -23,11 +25,13 @@ from nicecf.models.decision import Panel
 from nicecf.models.scorer import Scorer
 from nicecf.models.twin import NotSupported
 from nicecf.results.batch import Batch, Scored
+from nicecf.results.box import Box
 from nicecf.results.long_tables import Front, Steps
 from nicecf.results.provenance import Provenance
 from nicecf.results.table_distance import TableDistance
 from nicecf.rules.parts import Part, keep_rules, kept_text, rules_at
 from nicecf.search.answers import Answers, Points
+from nicecf.search.proofs import NO_PROOF, Proof
 from nicecf.search.question import Question, in_parts
 from nicecf.support.phrases import Statement
 from nicecf.support.progress import reporting
@@ -113,7 +117,17 @@ def batch_of(
         model_calls=0 if by_twin_alone else question.score.calls + of_whole.calls,
         model_rows=0 if by_twin_alone else question.score.rows + of_whole.rows,
         target=panel.target,
+        proofs=_proofs(question, answers)[row],
     )
+
+
+def _proofs(question: Question, answers: Answers) -> Objects:
+    """What is proven of each row; one that needs no change cannot be better, if anything is proven at all."""
+    if answers.proofs is None:
+        return np.full(len(question), NO_PROOF, dtype=object)
+    proofs = answers.proofs.copy()
+    proofs[question.is_answered] = Proof("optimal", cost=0.0)
+    return proofs
 
 
 def with_nearest(
@@ -302,6 +316,14 @@ class Explained:
         """What the models say of whole rows; these as the search has them, and which it could have had."""
         outputs = self.panel.outputs(self.schema.full.decode(self.completed(values)), len(values))
         return outputs, *self.schema.known(values)
+
+    def boxes(
+        self, lines: Ints, before: Floats, after: Floats, decided: Ints, features: Sequence[Ints]
+    ) -> list[Box]:
+        """The box of each counterfactual of some rows of the call; ``features``: what it changes, in this order."""
+        regions = Regions(self.schema, self.fitted, self.parts, self.holds)
+        entries = zip(lines.tolist(), before, after, decided.tolist(), features, strict=True)
+        return [regions.box(*entry) for entry in entries]
 
     def donor(self, position: int) -> Floats | None:
         """The training row at a position; None if it is not kept, or not to be told."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from importlib.util import find_spec
 from inspect import signature
 from numbers import Real
 from typing import Any
@@ -14,10 +16,13 @@ import pandas as pd
 
 from nicecf.exceptions import FileError, NicecfError, OptionError, SchemaError, listed, plain
 from nicecf.explain.explainer import Explainer
+from nicecf.explain.fitted import Fitted
 from nicecf.results.counterfactual import Counterfactual
 from nicecf.results.provenance import described
 from nicecf.results.records import FORMAT, VERSION, digest_of, feature_keys
 from nicecf.rules.constraints import Constraints
+from nicecf.search.given import Given
+from nicecf.support.extras import installing
 from nicecf.support.json_values import from_json, to_json
 from nicecf.support.phrases import in_english
 from nicecf.support.types import Cells, Table
@@ -50,7 +55,7 @@ _PARTS: dict[str, type | tuple[type, ...]] = {
     "digest": str,
 }
 # What it has besides: of any kind, and nothing that is looked at. ``files``: where the explainer and its model were.
-_FOR_PEOPLE, _MAY_BE_THERE = ("format", "version", "label"), ("files",)
+_FOR_PEOPLE, _MAY_BE_THERE = ("format", "version", "label"), ("proof", "files",)
 
 # In this order; the fingerprints, options and versions are told of apart.
 _COMPARED = (
@@ -127,7 +132,8 @@ def replay(record: Mapping[str, Any], nice: Any) -> Replay:
     differences: list[str] = []
     if record["digest"] != _digest(record):
         differences.append("the record was changed after it was made: its digest is not that of its content")
-    again, why_not = _made_again(record, nice)
+    unproven = _why_unproven(record, nice)
+    again, why_not = _made_again(record, nice if unproven is None else _told(record, nice))
     differences += [] if why_not is None else [why_not]
     options = _options_that_differ(record["options"], to_json(nice._options), _defaults(nice))
     differences += [text for text, is_difference in options if is_difference]
@@ -139,11 +145,56 @@ def replay(record: Mapping[str, Any], nice: Any) -> Replay:
         if record["note"] != now["note"] and record["note"] == _note_of_before(again):
             now["note"] = record["note"]
             notes.append("values that training never saw are noted now, and were not when the record was made")
+        if unproven is not None and not record["found"]:
+            now["reason"] = record["reason"]  # that there is none is what was proven
         differences += [line for part in _COMPARED for line in _compared(part, _seen(record, part), _seen(now, part))]
+        if unproven is None:
+            by_proof, of_solver = _proofs_that_differ(record.get("proof"), now.get("proof"))
+            differences, notes = differences + by_proof, notes + of_solver
+        else:
+            notes.append(unproven)
         notes += [*unknown, *_versions_that_differ(record["versions"], now["versions"])]
     if differences and record["call"].get("time_budget") is not None:
         notes.append("the call had a time_budget: what is found in time may be another thing each time")
     return Replay(tuple(differences), tuple(notes), again)
+
+
+def _why_unproven(record: Mapping[str, Any], nice: Any) -> str | None:
+    """Why what is proven in a record cannot be proven again, if it cannot be."""
+    if record.get("proof") is None or nice._options.get("search") != "exact" or find_spec("ortools") is not None:
+        return None
+    return f"the answer was checked but not proven again: ortools is not installed ({installing('exact')})"
+
+
+def _told(record: Mapping[str, Any], nice: Any) -> Any:
+    """The same explainer, which is told what the record says it found, and checks it."""
+    fitted: Fitted = nice._fitted
+    values, place = None, -1
+    if record["found"]:
+        keys = feature_keys(fitted.schema.full.names)
+        table = _table({**record, "row": record["counterfactual"]}, fitted.schema.full, keys)
+        encoded, _ = fitted.schema.full.encode(table)
+        values = fitted.schema.known(encoded)[0][0]
+        assert fitted.neighborhood is not None
+        places = np.flatnonzero(fitted.neighborhood.donors.index.positions == record["donor"])
+        place = int(places[0]) if len(places) else -1
+    told = copy(nice)
+    told._fitted = replace(fitted, search=Given(values, place, fitted.distance))
+    return told
+
+
+def _proofs_that_differ(then: Any, now: Any) -> tuple[list[str], list[str]]:
+    """Differences, and notes: another solver, or another version of it, may prove the same."""
+    if not isinstance(then, dict) or not isinstance(now, dict):
+        return list(_compared("proof", then, now)), []
+    by = [
+        f"{name} of the proof: {then.get(name)} in the record, {now.get(name)} now"
+        for name in ("solver", "version")
+        if then.get(name) != now.get(name)
+    ]
+    names = [name for name in (*then, *now) if name not in ("solver", "version")]
+    parts = ({name: one.get(name, _ABSENT) for name in dict.fromkeys(names)} for one in (then, now))
+    return list(_compared("proof", *parts, is_rounded=True)), by
 
 
 def _check(record: Any) -> None:

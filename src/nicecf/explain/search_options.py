@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 from nicecf.exceptions import OptionError, listed
 from nicecf.explain.fitted import Neighborhood, Plausibility
+from nicecf.models.readable import Formula
 from nicecf.search import objectives
 from nicecf.search.chain import FewChanges, FirstThatHelps, FromDonors
 from nicecf.search.distance import Heom
 from nicecf.search.donors import DonorSearch
+from nicecf.search.exact import Exact
 from nicecf.search.greedy import Greedy
 from nicecf.search.mixed import Mixed
 from nicecf.search.objectives import Reward
@@ -18,6 +20,9 @@ from nicecf.search.question import Search
 from nicecf.search.thorough import Thorough
 from nicecf.support.options import check_count, choose
 from nicecf.support.types import Bools, Floats
+
+# Of these, a solver can tell that nothing is better.
+_PROVABLE = ("sparsity", "proximity")
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,12 @@ class SearchOptions:
     @property
     def is_thorough(self) -> bool:
         """Whether many donors are looked at, and not the nearest alone."""
-        return self.chosen == "thorough"
+        return self.chosen != "greedy"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether what is found is proven to be the best."""
+        return self.chosen == "exact"
 
     @property
     def reward(self) -> Reward | None:
@@ -57,10 +67,16 @@ class SearchOptions:
     def check(self) -> None:
         """OptionError for options that are not known, or do not go together."""
         if self.search is not None:
-            choose("search", self.search, ("greedy", "thorough"))
+            choose("search", self.search, ("greedy", "thorough", "exact"))
         choose("optimize", self.optimize, ("none", *_comparing()), or_function=True)
         if self.neighbors is not None:
             check_count("neighbors", self.neighbors, or_none=True)
+        if self.is_exact and self.optimize not in _PROVABLE:
+            what = repr(self.optimize) if isinstance(self.optimize, str) else "a reward function"
+            raise OptionError(
+                f"search='exact' proves that nothing has fewer changes, or is nearer; optimize={what} asks for something "
+                f"else. Choose one of {listed(_PROVABLE)}, or search='thorough'."
+            )
         if self.is_thorough and self.optimize not in _comparing():
             what = repr(self.optimize) if isinstance(self.optimize, str) else "a reward function"
             raise OptionError(
@@ -81,8 +97,11 @@ class SearchOptions:
         *,
         is_refused: Callable[[Floats], Bools] | None,
         plausibility: Plausibility | None,
+        formulas: tuple[Formula, ...] = (),
     ) -> tuple[Search, Neighborhood]:
         """The search among some donors; ``is_refused``: rows that may not be handed out.
+
+        ``formulas``: of the models, which a proof needs.
 
         ``plausibility``: the measure of it, if there is one. Hybrids are compared by it where the objective needs that
         or the user gave it; by the autoencoder also where donors are not mixed, as in files from before they could be.
@@ -128,6 +147,8 @@ class SearchOptions:
             has_hybrids=self.reward is not None,
             first_questions=first if isinstance(first, Mixed) else None,
         )
+        if self.is_exact:
+            return Exact(search, donors, distance, str(self.optimize), formulas, is_refused), neighborhood
         return search, neighborhood
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nicecf.exceptions import ModelError
+from nicecf.explain.conflicts import conflict
 from nicecf.explain.fitted import Fitted, Neighborhood
 from nicecf.models.decision import Panel
 from nicecf.models.scorer import OutOfTime
@@ -28,6 +29,7 @@ from nicecf.rules.row_rules import Rules
 from nicecf.rules.whole_rows import holds
 from nicecf.search.answers import Answers, Points, nothing_said
 from nicecf.search.block import RowMoves
+from nicecf.search.exact import Exact
 from nicecf.search.first_candidates import single_changes
 from nicecf.search.question import Question
 from nicecf.support.phrases import Features, Statement, Value, plain_classes
@@ -64,7 +66,24 @@ def why_not(question: Question, answers: Answers, fitted: Fitted) -> Reasons:
         for part in question.parts:
             for line, reason, relaxation in looking.of_part(part, np.flatnonzero(is_left[part.lines]), answers.beyond):
                 reasons[line], relaxations[line] = reason, relaxation
+    if answers.proofs is not None:
+        for line in np.flatnonzero(is_left).tolist():
+            if answers.proofs[line].status == "infeasible":
+                reasons[line] = _proven_reason(question, line, fitted)
     return Reasons(reasons, relaxations)
+
+
+def _proven_reason(question: Question, line: int, fitted: Fitted) -> Statement:
+    """That there is no counterfactual, and which rules are in conflict, if it is the rules."""
+    target = question.target(line)
+    (part,) = (part for part in question.parts if line in part.lines)
+    assert isinstance(fitted.search, Exact)
+    blocking = conflict(question, line, part, fitted.search)
+    if not blocking:
+        return Statement("reason.infeasible", {"target": target})
+    schema = question.trained.full
+    said = [of_dates(one, lambda feature: is_date(schema, schema.position(feature, "constraints"))) for one in blocking]
+    return Statement("reason.infeasible_under", {"target": target, "rules": _shown(said)})
 
 
 def _why_impossible(question: Question, line: int) -> Statement:

@@ -16,6 +16,7 @@ from nicecf.models.scores import ScoreTarget
 from nicecf.results.long_tables import Front, Steps
 from nicecf.results.provenance import Provenance
 from nicecf.results.table_distance import TableDistance
+from nicecf.search.proofs import NO_PROOF
 from nicecf.support.types import Bools, Floats, Ints, Objects, Table
 from nicecf.tables.pandas_frames import PandasFrames
 from nicecf.tables.schema import Schema, differs
@@ -54,7 +55,8 @@ class Batch:
     the search knows. ``has_several``: whether a row may have more than one entry; ``numbers`` counts those of one row
     from 0. ``target``: the scores that were asked for, if it was scores: the classes are those in it and all others,
     and a score stands for the probability of each. ``nearest``: for rows whose target is out of reach, what comes
-    nearest to it; that batch ``is_best_effort``, and what is found in it is not in the target.
+    nearest to it; that batch ``is_best_effort``, and what is found in it is not in the target. ``proofs``: of each
+    entry, a `Proof`.
     """
 
     table: Table
@@ -81,6 +83,7 @@ class Batch:
     provenance: Provenance
     model_calls: int
     model_rows: int
+    proofs: Objects
     target: ScoreTarget | None = None
     nearest: Batch | None = None
     is_best_effort: bool = False
@@ -108,6 +111,7 @@ class Batch:
             held=self.held[entries],
             steps=self.steps.take(entries),
             errors=self.errors[entries],
+            proofs=self.proofs[entries],
             nearest=None
             if self.nearest is None
             else self.nearest.take(_entries_of(self.nearest.rows, self.rows[entries])),
@@ -262,6 +266,8 @@ class Batch:
         donors[is_point] = front.donors[point]
         held = batch.held.copy()
         held[is_point] = front.held[point]
+        proofs = batch.proofs.copy()
+        proofs[is_point] = NO_PROOF
         donors[donors == -1] = pd.NA  # those of a guarded explainer are not shared
         return replace(
             batch,
@@ -269,6 +275,7 @@ class Batch:
             held=held,
             after=Scored(values, probabilities, decided),
             errors=errors,
+            proofs=proofs,
             steps=_in_one_step(batch.steps, is_point, differs(batch.before.values, values), probabilities),
         )
 

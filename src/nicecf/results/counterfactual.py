@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import pandas as pd
 
 from nicecf.results.batch import Batch
+from nicecf.results.boxes import boxes_table
 from nicecf.results.metrics_table import metrics_table
 from nicecf.results.records import Record, records_of
 from nicecf.results.reference import Reference
@@ -84,6 +85,16 @@ class Counterfactual:
         return in_english(self.batch.search[0]) or None
 
     @property
+    def proof(self) -> str:
+        """What is proven of it: ``"optimal"``, ``"infeasible"``, ``"bound"`` or ``"none"``; see `Counterfactuals`."""
+        return str(self.batch.proofs[0].status)
+
+    @property
+    def gap(self) -> float:
+        """By which share of its cost it could be better at most: 0 if it is optimal, NaN if that is not known."""
+        return float(self.batch.proofs[0].gap)
+
+    @property
     def donor(self) -> int | None:
         """The position of the donor in the training data."""
         donor = self.batch.donors[0]
@@ -113,6 +124,10 @@ class Counterfactual:
     def changes(self) -> tuple[Change, ...]:
         """The changes, in the order of the walk, and what follows from them (``derived``)."""
         return changes_of(self.batch)[0]
+
+    def boxes(self) -> pd.DataFrame:
+        """For each changed feature the values with which the answer still holds: see :meth:`Counterfactuals.boxes`."""
+        return boxes_table(self.batch.answers)
 
     def to_frame(self) -> Table:
         """The counterfactual as a frame of one row."""

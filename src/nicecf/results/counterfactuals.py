@@ -13,6 +13,7 @@ import pandas as pd
 
 from nicecf.exceptions import OptionError
 from nicecf.results.batch import Batch, with_scores_named
+from nicecf.results.boxes import boxes_table
 from nicecf.results.counterfactual import Counterfactual
 from nicecf.results.metrics_table import metrics_table
 from nicecf.results.plans import Strength, plans_of, strengths
@@ -91,6 +92,22 @@ class Counterfactuals:
     def search(self) -> Objects:
         """How the search went, in words, where not all hybrids or donors were looked at; else None."""
         return _objects(in_english(said) or None for said in self.batch.search)
+
+    @cached_property
+    def proof(self) -> Objects:
+        """What is proven of each: ``"optimal"``, ``"infeasible"``, ``"bound"`` or ``"none"``.
+
+        ``"optimal"``: over all values that training rows hold, and under the rules, nothing has fewer changes
+        (``optimize="sparsity"``) or is nearer (``"proximity"``). ``"infeasible"``: there is no counterfactual, whatever
+        the values. ``"bound"``: nothing is better by more than :attr:`gap`. ``search="exact"`` proves; of trees, the
+        thorough search proves some, too.
+        """
+        return _objects(one.status for one in self.batch.proofs)
+
+    @cached_property
+    def gap(self) -> Floats:
+        """By which share of its cost each could be better at most: 0 if it is optimal, NaN if that is not known."""
+        return np.array([one.gap for one in self.batch.proofs], dtype=np.float64)
 
     @property
     def strengths(self) -> list[tuple[Strength, ...]]:
@@ -201,6 +218,22 @@ class Counterfactuals:
         target is scores, ``score`` is in the place of ``probability``.
         """
         return with_scores_named(self.batch.changes.copy(), self.batch)
+
+    def boxes(self) -> pd.DataFrame:
+        """One line per changed feature: the values with which the answer still holds, for all of them at once.
+
+        Columns: row, feature, before, after, ``low`` and ``high``, which both belong to it (missing: no end), for
+        categories ``values``, the new one first, and ``proof``. Together the lines of a row are a box: whatever the
+        features are in it, the decision is the same, with all that was asked of it, and the rules are kept. Features
+        are widened in the order of the changes, each first towards the row and then away from it.
+
+        "proven": for trees and linear models, of every point of the box, and where every point was asked about.
+        "checked": for other models, of all combinations of values that training rows hold, at most 4,096 for a box; the
+        ends are such values. What rules tie to other features, what others are computed from, missing values, and all
+        features of an explainer with ``share_donor=False`` or ``min_count`` keep the new value alone. Columns that
+        follow from others have no line. The model is asked: not of a result that was pickled.
+        """
+        return boxes_table(self.batch.answers)
 
     def texts(self, style: Style = "sentence", *, wording: Wording | None = None) -> list[str]:
         """``text`` of each of them (:meth:`Counterfactual.text`), with a handful of model calls for all together."""

@@ -14,6 +14,7 @@ import pandas as pd
 
 from nicecf.exceptions import SchemaError, listed, plain
 from nicecf.results.batch import Batch
+from nicecf.search.proofs import NO_PROOF
 from nicecf.support.digests import json_digest
 from nicecf.support.json_values import NotHeld, to_json
 from nicecf.support.phrases import english, in_english
@@ -84,6 +85,8 @@ def _outcome(batch: Batch, at: int) -> Record:
             )
         ],
         "donor": None if donor is pd.NA else int(donor),
+        # Records of searches that prove nothing have none, as those of before.
+        **({"proof": proof.to_plain()} if (proof := batch.proofs[at]) is not NO_PROOF else {}),
     }
 
 

@@ -7,6 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from nicecf.support.types import Json
+
 Status = Literal["optimal", "infeasible", "bound", "none"]
 
 
@@ -23,6 +25,19 @@ class Proof:
     cost: float = np.nan
     bound: float = 0.0
     by: str = ""
+
+    def to_plain(self) -> dict[str, Json]:
+        """The proof for a record: the solver and its version apart, and no number where there is none."""
+        solver, _, version = self.by.partition(" ")
+        return {
+            "status": self.status,
+            "objective": self.objective,
+            "cost": None if np.isnan(self.cost) else self.cost,
+            "bound": self.bound,
+            "gap": None if np.isnan(self.gap) else self.gap,
+            "solver": solver or None,
+            "version": version or None,
+        }
 
     @property
     def gap(self) -> float:

@@ -55,7 +55,7 @@ class Parameters(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only
     target: Label | list[Label] | None = None
     target_score: Annotated[list[Number | None], Meta(min_length=2, max_length=2)] | None = None
     optimize: Literal["none", "sparsity", "proximity", "plausibility", "balanced"] | None = None
-    search: Literal["greedy", "thorough"] | None = None
+    search: Literal["greedy", "thorough", "exact"] | None = None
     rules: Rules | None = None
     n: Annotated[int, Meta(ge=1)] = 1
     budget: Annotated[float, Meta(gt=0)] | None = None

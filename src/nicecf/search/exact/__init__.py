@@ -62,6 +62,14 @@ class Exact:
         walks = walk_greedily(some, ends, reward=objectives.sparsity, distance=self.distance, to_the_end=True)
         return replace(answers, points=points, walks=walks, notes=notes, front=None, proofs=proofs)
 
+    def is_infeasible(self, question: Question, line: int) -> bool:
+        """Whether it is proven that a row has no counterfactual, with the rules that the question has."""
+        try:
+            proof, _ = self._proven(question, line, None, solver_version())
+        except (NotSupported, TooLarge):
+            return False
+        return proof.status == "infeasible"
+
     @property
     def _by_changes(self) -> bool:
         return self.objective == "sparsity"
@@ -73,8 +81,9 @@ class Exact:
         rows = question.rows[points.row]
         changes, distances = self.distance.changes_and_distance(rows, points.values)
         costs = changes if self._by_changes else distances
+        is_held_back = np.zeros(len(rows), dtype=bool) if self.is_refused is None else self.is_refused(points.values)
         for at, line in enumerate(points.row.tolist()):
-            if best[line] is None:
+            if best[line] is None and not is_held_back[at]:
                 best[line] = Best(points.values[at], points.outputs[at], float(costs[at]))
         return best
 
@@ -88,7 +97,7 @@ class Exact:
         row = RowProof(
             replace(question, score=question.score.until(None)),
             line,
-            list(self.formulas),
+            [one for number, one in enumerate(self.formulas) if number not in question.panel.silent],
             self.donors,
             self.distance,
             self.is_refused,
