@@ -11,7 +11,7 @@ STATE ?=
 # One worker for each core: threads of the libraries would only be in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-donors bench-engines bench-geco bench-large bench-neighbors bench-optimum bench-page bench-service bench-suggestions test-oldest clean help
+.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-donors bench-engines bench-geco bench-large bench-neighbors bench-optimum bench-page bench-rivals bench-service bench-suggestions test-oldest clean help
 
 help:            ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
@@ -83,6 +83,13 @@ bench-page: .venv/demo.done        ## the page in a browser: from a touch to its
 	$(BIN)/pip install --quiet --editable '.[serve]' playwright
 	$(BIN)/python -W ignore benchmarks/page.py
 
+# oceanpy needs Python 3.12 or later; where there is none, the report says so.
+bench-rivals: .venv/bench.done .venv-treecf/bench.done ## beside NICEx, DiCE, treecf and oceanpy (hours; goes on where it stopped; needs NICECF_DATA)
+	$(BIN)/pip install --quiet xgboost-cpu ortools
+	-test -e .venv-ocean/bench.done || $(MAKE) .venv-ocean/bench.done
+	$(BIN)/python -W ignore benchmarks/rivals.py --state results/rivals --treecf .venv-treecf/bin/python \
+	  $$(test -e .venv-ocean/bench.done && echo --ocean .venv-ocean/bin/python) --out results/rivals.md
+
 bench-service: .venv/demo.done     ## the service under load: clients on this machine, merged and not (ten minutes)
 	$(BIN)/pip install --quiet --editable '.[serve]'
 	$(BIN)/python -W ignore benchmarks/service.py
@@ -106,7 +113,7 @@ test-oldest: .venv-oldest/test.done ## the tests on the oldest versions that pyp
 	$(subst $(BIN),.venv-oldest/bin,$(PYTEST))
 
 clean:           ## remove what the commands above built
-	rm -rf .venv .venv-alibi .venv-oldest .venv-treecf site
+	rm -rf .venv .venv-alibi .venv-ocean .venv-oldest .venv-treecf site
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -155,6 +162,12 @@ DICE_NEEDS := jsonschema tqdm requests
 .venv-treecf/bench.done:
 	$(PYTHON) -m venv .venv-treecf
 	.venv-treecf/bin/pip install --quiet treecf==0.3.2
+	touch $@
+
+# With 1 GB, a GPU library of xgboost among it.
+.venv-ocean/bench.done:
+	python3.12 -m venv .venv-ocean
+	.venv-ocean/bin/pip install --quiet oceanpy==2.0.7 scikit-learn==$(shell $(BIN)/python -c 'import sklearn; print(sklearn.__version__)')
 	touch $@
 
 # Newer pyarrow wants numpy 2.

@@ -255,8 +255,8 @@ def treecf_table(cells: list[Cell]) -> str:
         genetic, exact = cell.treecf["genetic"], cell.treecf["exact"]
         best = np.full(cell.n_rows, np.nan)
         best[~np.isnan(cell.ours.costs)] = [one.cost for one in cell.optima]
-        free = _means([cell.ours.costs, best, genetic.costs, exact.costs])
-        moved = _means([cell.ours.costs, genetic.on_grid, exact.on_grid])
+        free = means([cell.ours.costs, best, genetic.costs, exact.costs])
+        moved = means([cell.ours.costs, genetic.on_grid, exact.on_grid])
         lines.append(
             [
                 cell.dataset,
@@ -273,7 +273,7 @@ def treecf_table(cells: list[Cell]) -> str:
     return markdown_table(head, lines)
 
 
-def _means(columns: list[np.ndarray]) -> list[Any]:
+def means(columns: list[np.ndarray]) -> list[Any]:
     """How many rows have them all, and their means over these."""
     table = np.stack(columns)
     table = table[:, ~np.isnan(table).any(axis=0)]

@@ -61,6 +61,38 @@ class Leaf:
     cells: dict[int, int]
 
 
+class Grid:
+    """The values of a training table of float rows, and distances by its ranges."""
+
+    def __init__(self, X: np.ndarray, categorical: Sequence[int]) -> None:
+        self.is_ordered = ~np.isin(np.arange(X.shape[1]), categorical)
+        self.ranges = np.where(self.is_ordered, np.ptp(X, axis=0), 0.0)
+        self.values = [np.unique(column) for column in X.T]
+
+    def parts(self, j: int, own: float, values: np.ndarray) -> np.ndarray:
+        """What single values of a feature cost: their part in the distance."""
+        if self.ranges[j] > 0:
+            return np.asarray(np.abs(values - own) / self.ranges[j])
+        return (values != own).astype(np.float64)
+
+    def distance(self, row: np.ndarray, other: np.ndarray) -> float:
+        """HEOM with ranges, the distance of nicecf, written once more."""
+        return float(sum(self.parts(j, row[j], other[[j]])[0] for j in range(len(row))))
+
+    def is_on_grid(self, row: np.ndarray, other: np.ndarray) -> bool:
+        """Whether every value is the row's own, or that of a training row."""
+        return all(other[j] == row[j] or other[j] in self.values[j] for j in range(len(row)))
+
+    def on_grid(self, row: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """A row with every changed number moved away from the row's own, to the next training value; NaN: none."""
+        moved = other.copy()
+        for j in np.flatnonzero((other != row) & self.is_ordered):
+            values = self.values[j]
+            beyond = values[values >= other[j]][:1] if other[j] > row[j] else values[values <= other[j]][-1:]
+            moved[j] = beyond[0] if len(beyond) else np.nan
+        return moved
+
+
 class Oracle:
     """Proven optima of one model with two classes over one training table of float rows."""
 
@@ -73,34 +105,23 @@ class Oracle:
             self._leaf_values, self._base = leaves[:, 0], float(self._ensemble.base[0])
         else:  # shares of two classes, as in a forest
             self._leaf_values, self._base = leaves[:, 1] - leaves[:, 0], 0.0
-        self._is_ordered = ~np.isin(np.arange(X.shape[1]), categorical)
-        self._ranges = np.where(self._is_ordered, np.ptp(X, axis=0), 0.0)
-        self._values = [np.unique(column) for column in X.T]
+        self._grid = Grid(X, categorical)
+        self._is_ordered, self._values = self._grid.is_ordered, self._grid.values
         self._is_leaf = nodes.is_leaf
         self._borders = [np.unique(nodes.threshold[~nodes.is_leaf & (nodes.feature == j)]) for j in range(X.shape[1])]
 
     def parts(self, j: int, own: float, values: np.ndarray) -> np.ndarray:
-        """What single values of a feature cost: their part in the distance."""
-        if self._ranges[j] > 0:
-            return np.asarray(np.abs(values - own) / self._ranges[j])
-        return (values != own).astype(np.float64)
+        """See ``Grid``, as for the next three."""
+        return self._grid.parts(j, own, values)
 
     def distance(self, row: np.ndarray, other: np.ndarray) -> float:
-        """HEOM with ranges, the distance of nicecf, written once more."""
-        return float(sum(self.parts(j, row[j], other[[j]])[0] for j in range(len(row))))
+        return self._grid.distance(row, other)
 
     def is_on_grid(self, row: np.ndarray, other: np.ndarray) -> bool:
-        """Whether every value is the row's own, or that of a training row."""
-        return all(other[j] == row[j] or other[j] in self._values[j] for j in range(len(row)))
+        return self._grid.is_on_grid(row, other)
 
     def on_grid(self, row: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """A row with every changed number moved away from the row's own, to the next training value; NaN: none."""
-        moved = other.copy()
-        for j in np.flatnonzero((other != row) & self._is_ordered):
-            values = self._values[j]
-            beyond = values[values >= other[j]][:1] if other[j] > row[j] else values[values <= other[j]][-1:]
-            moved[j] = beyond[0] if len(beyond) else np.nan
-        return moved
+        return self._grid.on_grid(row, other)
 
     def nearest(
         self, row: np.ndarray, target: int, known: np.ndarray, *, by: str = "distance", seconds: float = 30.0
@@ -165,7 +186,7 @@ class Oracle:
                 codes = np.array(_bits(mask), dtype=np.float64)
                 is_left = codes <= nodes.threshold[node]
                 if nodes.category_set[node] >= 0:
-                    is_left = ensemble._is_in_set(np.full(len(codes), node), codes)
+                    is_left = ensemble.is_in_set(np.full(len(codes), node), codes)
                 left = _mask(codes[is_left].astype(int).tolist())
             for side, child in ((left, nodes.left[node]), (mask & ~left, nodes.right[node])):
                 if side:
