@@ -317,9 +317,7 @@ class Explained:
         outputs = self.panel.outputs(self.schema.full.decode(self.completed(values)), len(values))
         return outputs, *self.schema.known(values)
 
-    def boxes(
-        self, lines: Ints, before: Floats, after: Floats, decided: Ints, features: Sequence[Ints]
-    ) -> list[Box]:
+    def boxes(self, lines: Ints, before: Floats, after: Floats, decided: Ints, features: Sequence[Ints]) -> list[Box]:
         """The box of each counterfactual of some rows of the call; ``features``: what it changes, in this order."""
         regions = Regions(self.schema, self.fitted, self.parts, self.holds)
         entries = zip(lines.tolist(), before, after, decided.tolist(), features, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
@@ -13,6 +13,7 @@ import numpy as np
 
 from nicecf.exceptions import plain
 from nicecf.models.decision import Panel
+from nicecf.results.box import Box
 from nicecf.support.types import Bools, Floats, Ints, Json, Label, Objects
 from nicecf.tables.statistics import TableStatistics
 
@@ -40,6 +41,9 @@ class Maker(Protocol):
 
     def donor(self, position: int) -> Floats | None:
         """The training row at a position; None if it is not kept, or not to be shared."""
+
+    def boxes(self, lines: Ints, before: Floats, after: Floats, decided: Ints, features: Sequence[Ints]) -> list[Box]:
+        """The box of each counterfactual of some rows of the call; ``features``: what it changes, in this order."""
 
 
 @dataclass(frozen=True, eq=False)
