@@ -87,9 +87,7 @@ class Exact:
                 best[line] = Best(points.values[at], points.outputs[at], float(costs[at]))
         return best
 
-    def _proven(
-        self, question: Question, line: int, known: Best | None, solver: str
-    ) -> tuple[Proof, Best | None]:
+    def _proven(self, question: Question, line: int, known: Best | None, solver: str) -> tuple[Proof, Best | None]:
         """What is proven of a row, and its answer."""
         deadline = question.score.deadline
         if deadline is not None:  # a fair share of what is left for this row

@@ -22,11 +22,15 @@ from nicecf.tables.schema import Schema
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of one unit: one line of it each. ``inputs``: for each formula, the inputs of the cells."""
+    """The cells of one unit: one line of it each. ``inputs``: for each formula, the inputs of the cells.
+
+    ``are_apart``: whether a cell counts by itself, though no tree may tell it from another.
+    """
 
     unit: Unit
     costs: Floats
     inputs: tuple[Floats, ...]
+    are_apart: bool = False
 
     def __len__(self) -> int:
         """How many there are."""
@@ -53,13 +57,16 @@ class Cells:
 
     def take(self, lines: Ints) -> Cells:
         """Some of the cells."""
-        return Cells(self.unit.take(lines), self.costs[lines], tuple(inputs[lines] for inputs in self.inputs))
+        inputs = tuple(inputs[lines] for inputs in self.inputs)
+        return replace(self, unit=self.unit.take(lines), costs=self.costs[lines], inputs=inputs)
 
-    def merged(self, masks: Iterable[int]) -> Cells:
-        """The cells that some sets tell apart; of others, the cheapest one."""
-        columns = [_bits(mask, len(self)) for mask in masks]
-        columns.append(np.arange(len(self)) == self.own)
-        return self.take(_cheapest_of_each(np.column_stack(columns), self.costs))
+    def distinct(self, masks: Iterable[int]) -> Ints:
+        """Of cells that no set tells apart, the cheapest one; all, if each of them counts by itself."""
+        if self.are_apart:
+            return np.arange(len(self))
+        columns = [bits_of(mask, len(self)) for mask in masks]
+        columns += [self.unit.changes == count for count in np.unique(self.unit.changes)]
+        return _cheapest_of_each(np.column_stack(columns), self.costs)
 
 
 def cells_of(
@@ -96,7 +103,10 @@ def cells_of(
         if by_changes:
             columns.append(unit.changes.astype(np.float64)[:, None])
         kept = _cheapest_of_each(np.concatenate(columns, axis=1), cost)
-        cells.append(Cells(unit.take(kept), cost[kept], tuple(seen[kept] for seen in inputs)))
+        are_apart = bool(told_apart[unit.features].any()) or any(
+            isinstance(formula.sums, LinearSums) for formula in formulas
+        )
+        cells.append(Cells(unit.take(kept), cost[kept], tuple(seen[kept] for seen in inputs), are_apart))
     return cells, owners
 
 
@@ -119,7 +129,12 @@ def _cheapest_of_each(columns: npt.NDArray[np.generic], costs: Floats) -> Ints:
     return np.sort(order[first])
 
 
-def _bits(mask: int, n_cells: int) -> Bools:
+def bits_of(mask: int, n_cells: int) -> Bools:
+    """A set of cells as one truth value for each.
+
+    >>> bits_of(5, 4).tolist()
+    [True, False, True, False]
+    """
     n_bytes = (n_cells + 7) // 8
     packed = np.frombuffer(mask.to_bytes(n_bytes, "little"), dtype=np.uint8)
     return np.unpackbits(packed, bitorder="little", count=n_cells).astype(bool)
@@ -146,13 +161,21 @@ class Leaf:
 class Reachable:
     """What is left of a tree ensemble for one row: the leaves of each tree that are within reach.
 
-    ``base``: what is added whatever the cells are. ``trees``: those with more than one leaf. ``rounding``: how far each
+    ``trees``: those with more than one leaf. ``only``: the leaf of each other one, which every answer is in; ``base``
+    has what it adds. ``rounding``: how far each
     sum may be from an exact one: every addition is rounded in proportion to what was added up by then.
     """
 
     base: Floats
     trees: list[list[Leaf]]
     rounding: Floats
+    only: list[Leaf]
+
+    def settled(self) -> Reachable:
+        """The same, in which trees with one leaf are told apart from those with several."""
+        alone = [leaves[0] for leaves in self.trees if len(leaves) == 1]
+        base = sum((leaf.values for leaf in alone), self.base)
+        return replace(self, base=base, trees=[one for one in self.trees if len(one) > 1], only=[*self.only, *alone])
 
 
 class Descent:
@@ -167,7 +190,6 @@ class Descent:
         self._row_inputs = row_inputs
         self._left: dict[tuple[int, float, bool, int], int | bool] = {}
         self._costs: list[dict[int, float]] = [{one.everything: 0.0} for one in cells]
-        self.split_by: list[set[int]] = [set() for _ in cells]
         nodes = self._ensemble.nodes
         self._feature, self._threshold = nodes.feature.tolist(), nodes.threshold.tolist()
         self._children, self._is_leaf = nodes.children.tolist(), nodes.is_leaf.tolist()
@@ -189,11 +211,8 @@ class Descent:
             every = np.array([leaf.values for leaf in leaves])
             low, high = low + every.min(axis=0), high + every.max(axis=0)
             rounding += half_digit * np.maximum(np.abs(low), np.abs(high))
-            if len(leaves) == 1:
-                base = base + leaves[0].values
-            else:
-                trees.append(leaves)
-        return Reachable(base, trees, rounding)
+            trees.append(leaves)
+        return Reachable(self._ensemble.base.astype(np.float64), trees, rounding, []).settled()
 
     def _leaves(self, root: int, limit: float) -> list[tuple[int, dict[int, int]]]:
         found = []
@@ -220,8 +239,6 @@ class Descent:
                     after = costs[side] = cells.cheapest(side)
                 if cost - before + after < limit:
                     sides.append((child, side, after))
-            if len(sides) == 2:
-                self.split_by[unit].add(int(goes_left))
             for child, side, after in sides:
                 stack.append((child, asked if side == here else {**asked, unit: side}, cost - before + after))
         return found
@@ -239,22 +256,3 @@ class Descent:
                 is_left |= self._ensemble.is_in_set(np.full(len(cell), node), cell)
             known = self._left[key] = bool(is_left[0]) if unit < 0 else as_mask(is_left)
         return known
-
-
-def restricted(leaves: list[Leaf], old: list[Cells], new: list[Cells]) -> list[Leaf]:
-    """Leaves in terms of merged cells."""
-    maps = [_positions(before, after) for before, after in zip(old, new, strict=True)]
-    return [
-        replace(leaf, cells={u: as_mask(_bits(mask, len(old[u]))[maps[u]]) for u, mask in leaf.cells.items()})
-        for leaf in leaves
-    ]
-
-
-def _positions(before: Cells, after: Cells) -> Ints:
-    """Where each of the cells that are left was before."""
-    order = {tuple(line): at for at, line in enumerate(_keys(before))}
-    return np.array([order[tuple(line)] for line in _keys(after)], dtype=np.intp)
-
-
-def _keys(cells: Cells) -> list[list[int]]:
-    return np.ascontiguousarray(cells.unit.values).view(np.int64).tolist()

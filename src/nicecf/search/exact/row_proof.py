@@ -11,9 +11,10 @@ from nicecf.models.linear_sums import LinearSums
 from nicecf.models.readable import Formula
 from nicecf.search.distance import Heom
 from nicecf.search.donors import DonorSearch
-from nicecf.search.exact.cells import Cells, Descent, Reachable, cells_of, restricted
-from nicecf.search.exact.margins import Alternative, Inequality, alternatives
-from nicecf.search.exact.solver import Part, Program, contributions_of, linear_rounding
+from nicecf.search.exact.boxes import Box
+from nicecf.search.exact.cells import Cells, Descent, cells_of
+from nicecf.search.exact.margins import Inequality, alternatives
+from nicecf.search.exact.solver import Outcome, Part, Program
 from nicecf.search.exact.units import Limit, TooLarge, Unit, joined, linked_features, units_of
 from nicecf.search.question import Question
 from nicecf.support.clock import now
@@ -21,6 +22,10 @@ from nicecf.support.types import Bools, Floats
 
 # Solutions that turn out to be none: how many of them are cut off before the proof is given up.
 _MOST_CUTS = 2_000
+# Leaves that the solver gets at once; of more, the box is cut in two first.
+_MOST_SOLVED = 700
+# What is looked for first: something much cheaper than what is known. There is less to look at.
+_SHARES = (0.5, 0.75, 0.9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +50,36 @@ class Verdict:
     by_solver: bool
 
 
+class _Effort:
+    """The time and the work that are left for a row."""
+
+    def __init__(self, deadline: float | None, work: float) -> None:
+        self._deadline = deadline
+        self._work = work
+        self.is_used = False
+
+    def is_over(self) -> bool:
+        """Whether nothing is left."""
+        return self._work <= 0 or (self._deadline is not None and now() >= self._deadline)
+
+    def solve(self, program: Program, workers: int) -> Outcome:
+        """Let the solver work as long as there is time."""
+        seconds = 1e9 if self._deadline is None else self._deadline - now()
+        self.is_used = True
+        outcome = program.solve(seconds=seconds, work=self._work, workers=workers)
+        self._work -= outcome.work
+        return outcome
+
+
+def _stages(limit: float, by_changes: bool) -> list[float]:
+    """Limits on what is looked for, one after the other: the last is what is known."""
+    if not np.isfinite(limit):
+        return [limit]
+    if by_changes:
+        return [float(one) for one in range(2, int(limit) + 1)] or [limit]
+    return [*(share * limit for share in _SHARES), limit]
+
+
 @dataclass(frozen=True, eq=False)
 class RowProof:
     """One row of a question, all that is known of the models, and how costs are counted."""
@@ -61,25 +96,65 @@ class RowProof:
         self, known: Best | None, *, by_changes: bool, most_changes: int | None, deadline: float | None, work: float
     ) -> Verdict:
         """Prove that nothing costs less than what is known, or find what does."""
+        effort = _Effort(deadline, work)
         limit = np.inf if known is None else known.cost
-        cells, parts = self._reduced(limit, by_changes, most_changes)
-        if any(not part.alternatives for part in parts):
-            return Verdict(known, limit, is_proven=True, by_solver=False)
-        program = Program(cells, parts, limit, self._most_changes(most_changes))
-        row, bound = self.question.rows[self.line], 0.0
+        bound = 0.0
+        for stage in _stages(limit, by_changes):
+            found, bound, is_proven = self._best_within(stage, effort, bound, by_changes, most_changes)
+            if found is not None or not is_proven:
+                best = known if found is None else found
+                return Verdict(best, bound, is_proven and found is not None, effort.is_used)
+        return Verdict(known, bound, is_proven=True, by_solver=effort.is_used)
+
+    def _best_within(
+        self, limit: float, effort: _Effort, bound: float, by_changes: bool, most_changes: int | None
+    ) -> tuple[Best | None, float, bool]:
+        """The best that costs less than a limit; that nothing costs less than a bound; whether all was looked at."""
+        best: Best | None = None
+        box = self._reduced(limit, by_changes, most_changes)
+        boxes = [] if box is None else [box]
+        # Terminates: a box is solved, or cut into two smaller ones.
+        while boxes:
+            if effort.is_over():
+                return best, max(bound, min(box.least for box in boxes)), False
+            box = boxes.pop()
+            if best is not None:
+                box = box.limited(best.cost)
+            box = box if box is None else box.probed()
+            if box is None:
+                continue
+            halves = box.halves() if box.n_leaves > _MOST_SOLVED else None
+            if halves is not None:
+                # What is near comes first: what is found there leaves less of the rest.
+                near, far = (box.within(*half) for half in halves)
+                boxes += [one for one in (far, near) if one is not None]
+                continue
+            found, of_box, is_proven = self._solved(box, effort, by_changes, most_changes)
+            best = best if found is None else found
+            if not is_proven:
+                lowest = min([of_box, *(one.least for one in boxes)])
+                return best, max(bound, min(lowest, limit)), False
+        return best, limit if best is None else best.cost, True
+
+    def _solved(
+        self, box: Box, effort: _Effort, by_changes: bool, most_changes: int | None
+    ) -> tuple[Best | None, float, bool]:
+        """The best in a box, by the solver."""
+        cells, parts = box.compact()
+        program = Program(cells, parts, box.limit, self._most_changes(most_changes))
+        row, bound = self.question.rows[self.line], box.least
         for _ in range(_MOST_CUTS):
-            seconds = 1e9 if deadline is None else deadline - now()
-            if seconds <= 0:
+            if effort.is_over():
                 break
-            outcome = program.solve(seconds=seconds, work=work, workers=self.workers)
+            outcome = effort.solve(program, self.workers)
             bound = max(bound, outcome.bound)
             if outcome.cells is None:
-                return Verdict(known, bound, outcome.is_proven, by_solver=True)
+                return None, bound, outcome.is_proven
             found = self._assembled(row, cells, outcome.cells, by_changes)
             if found is not None:
-                return Verdict(found, bound, outcome.is_proven, by_solver=True)
+                return found, bound, outcome.is_proven
             self._cut(program, cells, parts, outcome.cells)
-        return Verdict(known, bound, is_proven=False, by_solver=True)
+        return None, bound, False
 
     def _most_changes(self, most_changes: int | None) -> int | None:
         own = None if self.question.rules is None else self.question.rules.max_changes
@@ -88,7 +163,8 @@ class RowProof:
 
     # --- the problem --------------------------------------------------------------------------------------------------
 
-    def _reduced(self, limit: float, by_changes: bool, most_changes: int | None) -> tuple[list[Cells], list[Part]]:
+    def _reduced(self, limit: float, by_changes: bool, most_changes: int | None) -> Box | None:
+        """What is left of the models for something that costs less than a limit; None for nothing."""
         question, line, row = self.question, self.line, self.question.rows[self.line]
         most = self._most_changes(most_changes)
         of_changes = np.inf if most is None else most + 1
@@ -104,27 +180,19 @@ class RowProof:
             told_apart=told_apart,
             by_changes=most is not None,
         )
-        members = [member for number, member in enumerate(question.panel.members) if number not in question.panel.silent]
-        wanted, descents = question.wanted[line], []
-        reached: list[Reachable | None] = []
-        for number, (formula, owner) in enumerate(zip(self.formulas, owners, strict=True)):
-            if isinstance(formula.sums, LinearSums):
-                reached.append(None)
-                continue
-            inputs = formula.compared(row[None], question.schema)
-            descent = Descent(number, formula, cells, owner, inputs)
-            reached.append(descent.run(limit))
-            descents.append(descent)
-        if len(descents) == len(self.formulas):
-            cells, reached = _merged(cells, descents, reached, told_apart)
+        members = [
+            member for number, member in enumerate(question.panel.members) if number not in question.panel.silent
+        ]
         parts = []
-        for number, (formula, owner, reach, member) in enumerate(
-            zip(self.formulas, owners, reached, members, strict=True)
-        ):
-            ways = alternatives(question.panel, member, formula, wanted)
-            part = Part(number, formula, reach, owner, ways)
-            parts.append(replace(part, alternatives=[way for way in ways if _can_hold(way, part, cells)]))
-        return cells, parts
+        for number, (formula, owner, member) in enumerate(zip(self.formulas, owners, members, strict=True)):
+            reachable = None
+            if not isinstance(formula.sums, LinearSums):
+                inputs = formula.compared(row[None], question.schema)
+                reachable = Descent(number, formula, cells, owner, inputs).run(limit)
+            ways = alternatives(question.panel, member, formula, question.wanted[line])
+            part = Part(number, formula, reachable, owner, ways)
+            parts.append(replace(part, alternatives=[way for way in ways if part.can_hold(way, cells)]))
+        return Box.of(cells, parts, limit) if all(part.alternatives for part in parts) else None
 
     def _units(self, limit: Limit) -> tuple[list[Unit], Bools]:
         """The units of the row, in which what must be looked at together is one; and features told apart."""
@@ -150,8 +218,10 @@ class RowProof:
     def _possible(self, unit: Unit, ruled: list[set[int]]) -> Unit:
         """The lines of a unit that keep the rules of whole rows that look at nothing else."""
         rules, row, features = self.question.rules, self.question.rows[self.line], set(unit.features.tolist())
-        if rules is None or not any(one <= features for one in ruled) or any(
-            one & features and not one <= features for one in ruled
+        if (
+            rules is None
+            or not any(one <= features for one in ruled)
+            or any(one & features and not one <= features for one in ruled)
         ):
             return unit
         rows = unit.rows(row)
@@ -215,7 +285,9 @@ class RowProof:
                 step = 1
                 while step:  # terminates: it grows while it can, and is halved when it cannot
                     low, high = box[unit]
-                    low, high = (max(low - step, 0), high) if side < 0 else (low, min(high + step, len(cells[unit]) - 1))
+                    low, high = (
+                        (max(low - step, 0), high) if side < 0 else (low, min(high + step, len(cells[unit]) - 1))
+                    )
                     wider = {**box, unit: (low, high)}
                     if wider != box and self._all_break(cells, wider, values):
                         box, step = wider, 2 * step
@@ -234,47 +306,6 @@ class RowProof:
             rows[:, cells[unit].unit.features] = cells[unit].unit.values[low + offsets]
         assert self.question.rules is not None
         return not self.question.rules.are_possible(np.full(len(rows), self.line), rows).any()
-
-
-def _merged(
-    cells: list[Cells], descents: list[Descent], reached: list[Reachable | None], told_apart: Bools
-) -> tuple[list[Cells], list[Reachable | None]]:
-    """The cells that splits within reach tell apart, and the leaves in terms of them."""
-    merged = []
-    for unit, one in enumerate(cells):
-        masks = set().union(*(descent.split_by[unit] for descent in descents))
-        is_kept = bool(told_apart[one.unit.features].any()) or len(one.unit.features) > 1
-        merged.append(one if is_kept else one.merged(masks))
-    left: list[Reachable | None] = []
-    for one_model in reached:
-        assert one_model is not None
-        left.append(replace(one_model, trees=[restricted(leaves, cells, merged) for leaves in one_model.trees]))
-    return merged, left
-
-
-def _can_hold(way: Alternative, part: Part, cells: list[Cells]) -> bool:
-    """Whether the best of everything within reach keeps each inequality by itself."""
-    for inequality in way.inequalities:
-        most, slack = _most(inequality, part, cells)
-        if most < inequality.bound - slack:
-            return False
-    return True
-
-
-def _most(inequality: Inequality, part: Part, cells: list[Cells]) -> tuple[float, float]:
-    """The largest that a weighted sum can be, by the best leaf of each tree or the best cell of each unit."""
-    weights, sums = inequality.weights, part.formula.sums
-    if part.reachable is None:
-        assert isinstance(sums, LinearSums)
-        of_inputs = contributions_of(cells, part, weights @ sums.coefficients)
-        best = [float(one.max()) for one in of_inputs.by_cell]
-        total = float(weights @ sums.base) + of_inputs.base + sum(best)
-        sizes = sum(float(np.abs(one).max()) for one in of_inputs.by_cell)
-        return total, linear_rounding(sizes + abs(total), len(sums.inputs))
-    total = float(part.reachable.base @ weights)
-    for leaves in part.reachable.trees:
-        total += max(float(leaf.values @ weights) for leaf in leaves)
-    return total, float(part.reachable.rounding @ np.abs(weights))
 
 
 def _tangents(parts: list[Part], values: Floats, question: Question) -> list[tuple[int, int, Inequality]]:

@@ -12,6 +12,7 @@ Whole numbers stand for costs and leaves: costs are rounded down, leaves up, so 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,17 +40,43 @@ class Part:
     owner: Ints
     alternatives: list[Alternative]
 
+    def can_hold(self, way: Alternative, cells: list[Cells]) -> bool:
+        """Whether the best of everything within reach keeps each inequality of an alternative by itself."""
+        return all(self._most(one, cells) >= one.bound - self.slack(one, cells) for one in way.inequalities)
+
+    def slack(self, inequality: Inequality, cells: list[Cells] | None = None) -> float:
+        """How far the model's own sum may be from an exact one."""
+        if self.reachable is not None:
+            return float(self.reachable.rounding @ np.abs(inequality.weights))
+        sums = self.formula.sums
+        assert isinstance(sums, LinearSums) and cells is not None
+        of_inputs = contributions_of(cells, self, inequality.weights @ sums.coefficients)
+        sizes = sum(float(np.abs(one).max()) for one in of_inputs.by_cell) + abs(of_inputs.base)
+        return linear_rounding(sizes + abs(float(inequality.weights @ sums.base)), len(sums.inputs))
+
+    def _most(self, inequality: Inequality, cells: list[Cells]) -> float:
+        """The largest that a weighted sum can be, by the best leaf of each tree or the best cell of each unit."""
+        weights, sums = inequality.weights, self.formula.sums
+        if self.reachable is None:
+            assert isinstance(sums, LinearSums)
+            of_inputs = contributions_of(cells, self, weights @ sums.coefficients)
+            return float(weights @ sums.base) + of_inputs.base + sum(float(one.max()) for one in of_inputs.by_cell)
+        total = float(self.reachable.base @ weights)
+        return total + sum(max(float(leaf.values @ weights) for leaf in leaves) for leaves in self.reachable.trees)
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """``cells``: the number of the cell of each unit, None if nothing was found. ``bound``: nothing costs less.
 
     ``is_proven``: nothing is cheaper than what was found; or, if nothing was found, there is nothing within the limit.
+    ``work``: what it took, in the solver's own measure of time.
     """
 
     cells: list[int] | None
     bound: float
     is_proven: bool
+    work: float
 
 
 @dataclass(eq=False)
@@ -78,12 +105,13 @@ class Program:
         parameters.max_deterministic_time = work
         parameters.linearization_level = 2
         status = solver.solve(model.model)
+        work = solver.response_proto.deterministic_time
         if status == cp_model.INFEASIBLE:
-            return Outcome(None, self.limit, True)
+            return Outcome(None, self.limit, True, work)
         has_solution = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
         bound = solver.best_objective_bound / model.cost_steps if np.isfinite(solver.best_objective_bound) else 0.0
         cells = [model.value(solver, unit) for unit in range(len(self.cells))] if has_solution else None
-        return Outcome(cells, max(0.0, min(bound, self.limit)), status == cp_model.OPTIMAL)
+        return Outcome(cells, max(0.0, min(bound, self.limit)), status == cp_model.OPTIMAL, work)
 
 
 class _Model:
@@ -114,9 +142,7 @@ class _Model:
         masks = {mask for cut in self.program.cuts for unit, mask in cut if unit == number}
         for part in self.program.parts:
             if part.reachable is not None:
-                masks |= {
-                    leaf.cells[number] for tree in part.reachable.trees for leaf in tree if number in leaf.cells
-                }
+                masks |= {leaf.cells[number] for tree in part.reachable.trees for leaf in tree if number in leaf.cells}
         return masks
 
     def _add_unit(self, number: int) -> None:
@@ -126,7 +152,7 @@ class _Model:
         is_run = all(_is_run(mask) for mask in self._masks(number))
         if is_run and n_cells > 2:
             cuts = [model.new_bool_var("") for _ in range(n_cells - 1)]
-            for one, following in zip(cuts[:-1], cuts[1:], strict=True):
+            for one, following in pairwise(cuts):
                 model.add_implication(one, following)
             self._cuts.append(cuts)
             self._cells.append([])
@@ -215,7 +241,8 @@ class _Model:
     def _add_tree(self, leaves: list[Leaf]) -> list[Any]:
         variables = [self.model.new_bool_var("") for _ in leaves]
         self.model.add_exactly_one(variables)
-        sides = {(unit, side) for leaf in leaves for unit, mask in leaf.cells.items() for side in self._sides(unit, mask)}
+        asked = {pair for leaf in leaves for pair in leaf.cells.items()}
+        sides = {(unit, side) for unit, mask in asked for side in self._sides(unit, mask)}
         for unit, side in sorted(sides):
             # All leaves that ask for nothing outside of these cells, not only those that ask for just these.
             asking = [one for one, leaf in zip(variables, leaves, strict=True) if not leaf.cells.get(unit, -1) & ~side]
@@ -251,7 +278,7 @@ class _Model:
             steps, slack = _DYADIC / common, 0.0
         else:
             steps = _SUM_STEPS / largest
-            slack = float(reachable.rounding @ np.abs(weights))
+            slack = part.slack(inequality)
         terms: Any = 0
         least = (inequality.bound - base - slack) * steps
         needed = int(np.floor(least)) + (1 if is_exact and inequality.is_strict else 0)
@@ -271,7 +298,7 @@ class _Model:
         base = float(inequality.weights @ sums.base) + contributions.base
         most = sum(float(np.abs(one).max()) for one in contributions.by_cell) + abs(base) + abs(inequality.bound)
         steps = _SUM_STEPS / max(most, 1e-300)
-        slack = linear_rounding(most, len(weights))
+        slack = part.slack(inequality, self.program.cells)
         needed = int(np.floor((inequality.bound - base - slack) * steps))
         terms = sum(
             self.by_cell(number, np.ceil(one * steps).astype(np.int64).tolist())

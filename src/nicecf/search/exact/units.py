@@ -72,9 +72,7 @@ def units_of(
     row, rules = question.rows[line], question.rules
     groups = () if rules is None else rules.groups
     grouped = {int(j) for group in groups for j in group}
-    units = [
-        _single(row, line, j, training, rules, distance, limit) for j in range(len(row)) if j not in grouped
-    ]
+    units = [_single(row, line, j, training, rules, distance, limit) for j in range(len(row)) if j not in grouped]
     units += [_group(row, line, group, index, rules, distance, limit) for group in groups]
     return units
 

@@ -1,0 +1,274 @@
+"""Boxes of cells, and what is left of the trees in them: leaves that cannot be part of an answer are left out.
+
+A leaf is left out if it is too far away, or if even the best leaves of all other trees that are compatible with it,
+within reach together with it, do not add up to what is asked for. That alone proves many answers; what is left is
+small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from nicecf.search.exact.cells import Cells, Leaf, as_mask, bits_of
+from nicecf.search.exact.solver import Part
+from nicecf.support.types import Bools, Floats, Ints
+
+# Leaves of which all pairs are looked at.
+MOST_PAIRED = 1_500
+# Leaves are looked at again as long as so large a share of them is left out.
+_WORTH_IT = 0.03
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """The leaves of all trees of some parts within a box: ``allowed`` are the cells of each unit, as a set."""
+
+    cells: list[Cells]
+    parts: list[Part]
+    allowed: tuple[int, ...]
+    limit: float
+
+    @classmethod
+    def of(cls, cells: list[Cells], parts: list[Part], limit: float) -> Box | None:
+        """All cells; None if there is nothing to be found."""
+        return cls(cells, parts, tuple(one.everything for one in cells), limit)._inside()
+
+    @cached_property
+    def least(self) -> float:
+        """Nothing in the box costs less."""
+        return sum(one.cheapest(mask) for one, mask in zip(self.cells, self.allowed, strict=True))
+
+    @property
+    def n_leaves(self) -> int:
+        """How many leaves there are, where trees have more than one."""
+        return sum(len(leaves) for part in self.parts if part.reachable for leaves in part.reachable.trees)
+
+    def limited(self, limit: float) -> Box | None:
+        """The same with a lower limit; None if there is nothing to be found in it."""
+        if limit >= self.limit:
+            return self
+        box = replace(self, limit=limit)
+        return None if box.least >= limit else box._restricted()
+
+    def within(self, unit: int, mask: int) -> Box | None:
+        """The part of the box in which a unit has one of some cells; None if there is nothing to be found in it."""
+        allowed = (*self.allowed[:unit], self.allowed[unit] & mask, *self.allowed[unit + 1 :])
+        if not allowed[unit]:
+            return None
+        box = replace(self, allowed=allowed)
+        return None if box.least >= self.limit else box._restricted()
+
+    def _restricted(self) -> Box | None:
+        """The same without leaves that are outside, or too far away; None if nothing is left."""
+        costs: list[dict[int, float]] = [{} for _ in self.cells]
+        base = [one.cheapest(mask) for one, mask in zip(self.cells, self.allowed, strict=True)]
+        total = sum(base)
+
+        def asked(leaf: Leaf) -> dict[int, int] | None:
+            """The cells that a leaf asks for in the box; None if that is out of reach."""
+            inside, cost = {}, total
+            for unit, mask in leaf.cells.items():
+                mask &= self.allowed[unit]
+                if not mask:
+                    return None
+                if mask != self.allowed[unit]:
+                    inside[unit] = mask
+                    known = costs[unit].get(mask)
+                    if known is None:
+                        known = costs[unit][mask] = self.cells[unit].cheapest(mask)
+                    cost += known - base[unit]
+                    if cost >= self.limit:
+                        return None
+            return inside
+
+        parts = []
+        for part in self.parts:
+            if part.reachable is None:
+                parts.append(part)
+                continue
+            trees = []
+            for leaves in part.reachable.trees:
+                kept = [replace(leaf, cells=inside) for leaf in leaves if (inside := asked(leaf)) is not None]
+                if not kept:
+                    return None
+                trees.append(kept)
+            parts.append(replace(part, reachable=replace(part.reachable, trees=trees).settled()))
+        return replace(self, parts=parts)._inside()
+
+    def _inside(self) -> Box | None:
+        """The same, within the leaves that every answer is in; None if there is nothing to be found."""
+        allowed, parts = list(self.allowed), []
+        for part in self.parts:
+            for leaf in part.reachable.only if part.reachable else ():
+                for unit, mask in leaf.cells.items():
+                    allowed[unit] &= mask
+            parts.append(part if part.reachable is None else replace(part, reachable=replace(part.reachable, only=[])))
+        if not all(allowed):
+            return None
+        box = replace(self, parts=parts, allowed=tuple(allowed))
+        if box.least >= self.limit:
+            return None
+        # Terminates: every turn leaves fewer cells.
+        return box._that_can_hold() if box.allowed == self.allowed else box._restricted()
+
+    def _that_can_hold(self) -> Box | None:
+        """The same without alternatives that the best leaves of all trees do not reach; None if none is left."""
+        parts = [
+            replace(part, alternatives=[way for way in part.alternatives if part.can_hold(way, self.cells)])
+            for part in self.parts
+        ]
+        return replace(self, parts=parts) if all(part.alternatives for part in parts) else None
+
+    def probed(self) -> Box | None:
+        """The same without leaves that are part of no answer; None if nothing is left."""
+        box: Box | None = self
+        # Terminates: every turn leaves out a share of the leaves.
+        while box is not None and box.n_leaves <= MOST_PAIRED and box.n_leaves:
+            kept = box._useful()
+            n_before = box.n_leaves
+            if kept.all():
+                break
+            box = box._only(kept)
+            if box is not None and box.n_leaves > (1 - _WORTH_IT) * n_before:
+                break
+        return box
+
+    def _leaves(self) -> list[tuple[int, int, Leaf]]:
+        """All leaves, with the numbers of their part and, among all trees, of their tree."""
+        found, tree = [], 0
+        for number, part in enumerate(self.parts):
+            for leaves in part.reachable.trees if part.reachable else ():
+                found += [(number, tree, leaf) for leaf in leaves]
+                tree += 1
+        return found
+
+    def _useful(self) -> Bools:
+        """Which leaves can be part of an answer, by pairs of them."""
+        leaves = self._leaves()
+        part, tree = (np.array([one[at] for one in leaves]) for at in (0, 1))
+        costs = self._costs_of_pairs([leaf for _, _, leaf in leaves])
+        is_near = costs < self.limit
+        starts = np.flatnonzero(np.diff(tree, prepend=-1))
+        useful: Bools = np.ones(len(leaves), dtype=bool)
+        for number, one in enumerate(self.parts):
+            if one.reachable is None:
+                continue
+            can = np.zeros(len(leaves), dtype=bool)
+            mine = np.flatnonzero(part == number)
+            of_part = starts[part[starts] == number]
+            values = np.array([leaves[at][2].values for at in mine])
+            for way in one.alternatives:
+                holds = np.ones(len(leaves), dtype=bool)
+                for inequality in way.inequalities:
+                    added = np.full(len(leaves), -np.inf)
+                    added[mine] = values @ inequality.weights
+                    best = np.maximum.reduceat(np.where(is_near, added, -np.inf), starts, axis=1)
+                    best = best[:, np.searchsorted(starts, of_part)]
+                    most = one.reachable.base @ inequality.weights + best.sum(axis=1)
+                    slack = one.slack(inequality)
+                    holds &= most >= inequality.bound - slack
+                can |= holds
+            useful &= can
+        return useful
+
+    def _costs_of_pairs(self, leaves: list[Leaf]) -> Floats:
+        """What it costs at least to be in two leaves at once; infinite if that is not possible."""
+        costs = np.zeros((len(leaves), len(leaves)))
+        for unit, (one, everything) in enumerate(zip(self.cells, self.allowed, strict=True)):
+            masks = [leaf.cells.get(unit, everything) for leaf in leaves]
+            distinct = {mask: at for at, mask in enumerate(dict.fromkeys(masks))}
+            at = np.array([distinct[mask] for mask in masks])
+            of_masks = _costs_of_masks(one, list(distinct))
+            costs += of_masks[at][:, at] if len(distinct) > 1 else of_masks[0, 0]
+        return costs
+
+    def _only(self, kept: Bools) -> Box | None:
+        parts, at = [], 0
+        for part in self.parts:
+            trees = []
+            for leaves in part.reachable.trees if part.reachable else ():
+                some = [leaf for leaf, is_kept in zip(leaves, kept[at : at + len(leaves)], strict=True) if is_kept]
+                at += len(leaves)
+                if not some:
+                    return None
+                trees.append(some)
+            if part.reachable is not None:
+                part = replace(part, reachable=replace(part.reachable, trees=trees).settled())
+            parts.append(part)
+        return replace(self, parts=parts)._inside()
+
+    def halves(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
+        """A unit and the cells to cut the box at, and the same unit with its other cells; None if it is one cell.
+
+        The cut that most leaves stand beside; of several, the one that costs most.
+        """
+        counts: dict[tuple[int, int], int] = {}
+        for _, _, leaf in self._leaves():
+            for unit, mask in leaf.cells.items():
+                if mask >> self.cells[unit].own & 1 == 0 or self.allowed[unit] >> self.cells[unit].own & 1 == 0:
+                    key = (unit, mask)
+                    counts[key] = counts.get(key, 0) + 1
+        by_unit: dict[int, dict[int, int]] = {}
+        for (unit, mask), count in counts.items():
+            by_unit.setdefault(unit, {})[mask] = count
+        best, most = None, 0.0
+        for unit, masks in sorted(by_unit.items()):
+            one, allowed = self.cells[unit], self.allowed[unit]
+            cheapest = one.cheapest(allowed)
+            far = {mask: one.cheapest(mask) - cheapest for mask in masks}
+            for border in sorted(set(far.values())):
+                if border <= 0:
+                    continue
+                beyond = sum(count for mask, count in masks.items() if far[mask] >= border)
+                gain = beyond * min(border, self.limit)
+                if gain > most:
+                    most, best = gain, (unit, border + cheapest)
+        if best is None:
+            return None
+        unit, border = best
+        near = as_mask((self.cells[unit].costs < border) & bits_of(self.allowed[unit], len(self.cells[unit])))
+        return (unit, near), (unit, self.allowed[unit] & ~near)
+
+    def compact(self) -> tuple[list[Cells], list[Part]]:
+        """Cells and leaves of the box alone, for the solver: cells that nothing tells apart are one."""
+        cells, lines = [], []
+        for unit, (one, allowed) in enumerate(zip(self.cells, self.allowed, strict=True)):
+            inside = np.flatnonzero(bits_of(allowed, len(one)))
+            masks = {leaf.cells[unit] for _, _, leaf in self._leaves() if unit in leaf.cells}
+            kept = inside[one.take(inside).distinct([_moved(mask, inside, len(one)) for mask in masks])]
+            cells.append(one.take(kept))
+            lines.append(kept)
+        parts = []
+        for part in self.parts:
+            if part.reachable is not None:
+                trees = [
+                    [
+                        replace(leaf, cells={u: _moved(m, lines[u], len(self.cells[u])) for u, m in leaf.cells.items()})
+                        for leaf in leaves
+                    ]
+                    for leaves in part.reachable.trees
+                ]
+                part = replace(part, reachable=replace(part.reachable, trees=trees))
+            parts.append(part)
+        return cells, parts
+
+
+def _costs_of_masks(cells: Cells, masks: list[int]) -> Floats:
+    """What the cheapest cell costs that is in two sets; infinite if there is none."""
+    bits = np.array([bits_of(mask, len(cells)) for mask in masks])
+    order = np.argsort(cells.costs, kind="stable")
+    bits, costs = bits[:, order], np.append(cells.costs[order], np.inf)
+    found = np.full((len(masks), len(masks)), np.inf)
+    for at in range(len(masks)):
+        both = bits[at] & bits
+        first = np.where(both.any(axis=1), both.argmax(axis=1), len(costs) - 1)
+        found[at] = costs[first]
+    return found
+
+
+def _moved(mask: int, lines: Ints, n_cells: int) -> int:
+    """A set of cells in terms of some of them."""
+    return as_mask(bits_of(mask, n_cells)[lines])
