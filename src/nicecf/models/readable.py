@@ -11,7 +11,7 @@ import numpy as np
 from nicecf.models import linear_sums, trees
 from nicecf.models.linear_sums import LinearSums
 from nicecf.models.trees.ensemble import NotSupported, TreeEnsemble
-from nicecf.models.twin import inputs_of, step_and_head
+from nicecf.models.twin import TreeTwin, inputs_of, step_and_head
 from nicecf.support.types import Bools, Floats
 from nicecf.tables.schema import Schema
 
@@ -19,6 +19,24 @@ Sums: TypeAlias = TreeEnsemble | LinearSums
 
 # How far what was read may be from what the model says: single precision.
 _SAME_ANSWER = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class NodeLists:
+    """What is asked of single nodes on the way down a tree: see `Nodes`."""
+
+    feature: list[int]
+    children: list[list[int]]
+    is_leaf: list[bool]
+    question: list[int]  # equal numbers where nodes ask the same of the same input
+
+    @classmethod
+    def of(cls, ensemble: TreeEnsemble) -> NodeLists:
+        """Of all nodes."""
+        nodes = ensemble.nodes
+        asked = np.column_stack([nodes.feature, nodes.missing_left, nodes.category_set, nodes.threshold])
+        _, question = np.unique(asked, axis=0, return_inverse=True)
+        return cls(nodes.feature.tolist(), nodes.children.tolist(), nodes.is_leaf.tolist(), question.ravel().tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +71,11 @@ class Formula:
             raise NotSupported("what was read of it does not answer as the model does")
         return formula
 
+    @classmethod
+    def of_twin(cls, twin: TreeTwin) -> Formula:
+        """The same of a model whose trees are read already."""
+        return cls(*twin.parts)
+
     def by_column(self, schema: Schema) -> Bools:
         """Which columns of the table are looked at one by one."""
         return np.asarray(self.inputs.by_column(len(schema.full.columns)))
@@ -72,6 +95,12 @@ class Formula:
     def _thresholds(self) -> list[Floats]:
         assert isinstance(self.sums, TreeEnsemble)
         return self.sums.all_thresholds()
+
+    @cached_property
+    def nodes(self) -> NodeLists:
+        """The nodes of trees as lists, in which single ones are looked up faster than in arrays."""
+        assert isinstance(self.sums, TreeEnsemble)
+        return NodeLists.of(self.sums)
 
     def is_current(self) -> bool:
         """Whether the model was not trained again since it was read."""

@@ -80,6 +80,11 @@ class TreeTwin:
             raise NotSupported("the model was trained again")
         return self._ensemble.probabilities(self._inputs(schema.expand(rows), schema.full))
 
+    @property
+    def parts(self) -> tuple[TreeEnsemble, Direct | ByColumn | Whole, Any, object]:
+        """The trees, what turns rows into their inputs, the model itself, and what another training would replace."""
+        return self._ensemble, self._inputs, self._model, self._trained
+
     def cells(self, rows: Floats, schema: Schema) -> Ints:
         """Which values of a feature no tree tells apart: equal numbers; -1 where a feature is more than one input."""
         return self.cells_by(rows, schema)(rows, schema)

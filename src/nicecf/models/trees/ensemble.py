@@ -281,6 +281,14 @@ class TreeEnsemble:
             node, start, place = node.take(goes_on), start.take(goes_on), place.take(goes_on)
         return found.reshape(len(self.roots), n_rows)
 
+    def is_left(self, node: int, cells: Floats) -> Bools:
+        """Whether values of the input that a node asks for, as they are compared, go left there."""
+        nodes = self.nodes
+        is_left = (cells <= nodes.threshold[node]) | (np.isnan(cells) & nodes.missing_left[node])
+        if nodes.category_set[node] >= 0:
+            is_left |= self.is_in_set(np.full(len(cells), node), cells)
+        return np.asarray(is_left)
+
     def is_in_set(self, node: Ints, cell: Floats) -> Bools:
         """Whether each cell is in the set of its node; False in nodes that have none."""
         sets, lines = self.nodes.sets, self.nodes.category_set.take(node)

@@ -201,36 +201,38 @@ class Box:
         return replace(self, parts=parts)._inside()
 
     def halves(self) -> tuple[tuple[int, int], tuple[int, int]] | None:
-        """A unit and the cells to cut the box at, and the same unit with its other cells; None if it is one cell.
+        """A unit with some of its cells, and the same unit with its other cells; None if nothing tells them apart.
 
-        The cut that most leaves stand beside; of several, the one that costs most.
+        The others are farther away, and on one side if the cells have an order. Cut is where most leaves ask for what
+        is beyond, and where that costs most.
         """
-        counts: dict[tuple[int, int], int] = {}
+        beyond: dict[int, dict[tuple[bool, float], int]] = {}
         for _, _, leaf in self._leaves():
             for unit, mask in leaf.cells.items():
-                if mask >> self.cells[unit].own & 1 == 0 or self.allowed[unit] >> self.cells[unit].own & 1 == 0:
-                    key = (unit, mask)
+                one = self.cells[unit]
+                extra = one.cheapest(mask) - one.cheapest(self.allowed[unit])
+                if extra > 0:
+                    key = (one.grows and mask > (1 << one.own), extra)
+                    counts = beyond.setdefault(unit, {})
                     counts[key] = counts.get(key, 0) + 1
-        by_unit: dict[int, dict[int, int]] = {}
-        for (unit, mask), count in counts.items():
-            by_unit.setdefault(unit, {})[mask] = count
-        best, most = None, 0.0
-        for unit, masks in sorted(by_unit.items()):
-            one, allowed = self.cells[unit], self.allowed[unit]
-            cheapest = one.cheapest(allowed)
-            far = {mask: one.cheapest(mask) - cheapest for mask in masks}
-            for border in sorted(set(far.values())):
-                if border <= 0:
-                    continue
-                beyond = sum(count for mask, count in masks.items() if far[mask] >= border)
-                gain = beyond * min(border, self.limit)
-                if gain > most:
-                    most, best = gain, (unit, border + cheapest)
+        most, best = 0.0, None
+        for unit, counts in sorted(beyond.items()):
+            for is_above in (False, True):
+                total = 0
+                for (side, extra), count in sorted(counts.items(), reverse=True):
+                    if side == is_above:
+                        total += count
+                        if total * extra > most:
+                            most, best = total * extra, (unit, is_above, extra)
         if best is None:
             return None
-        unit, border = best
-        near = as_mask((self.cells[unit].costs < border) & bits_of(self.allowed[unit], len(self.cells[unit])))
-        return (unit, near), (unit, self.allowed[unit] & ~near)
+        unit, is_above, extra = best
+        one, allowed = self.cells[unit], bits_of(self.allowed[unit], len(self.cells[unit]))
+        is_beyond = allowed & (one.costs >= one.cheapest(self.allowed[unit]) + extra)
+        if one.grows:
+            is_beyond &= (np.arange(len(one)) > one.own) == is_above
+        far = as_mask(is_beyond)
+        return (unit, self.allowed[unit] & ~far), (unit, far)
 
     def compact(self) -> tuple[list[Cells], list[Part]]:
         """Cells and leaves of the box alone, for the solver: cells that nothing tells apart are one."""
@@ -258,6 +260,12 @@ class Box:
 
 def _costs_of_masks(cells: Cells, masks: list[int]) -> Floats:
     """What the cheapest cell costs that is in two sets; infinite if there is none."""
+    spans = [cells.span(mask) for mask in masks] if cells.grows else [None]
+    if all(span is not None for span in spans):
+        ends = np.array(spans)
+        low, high = np.maximum.outer(ends[:, 0], ends[:, 0]), np.minimum.outer(ends[:, 1], ends[:, 1])
+        nearest = np.clip(cells.own, low, np.maximum(low, high))
+        return np.where(low > high, np.inf, cells.costs[nearest])
     bits = np.array([bits_of(mask, len(cells)) for mask in masks])
     order = np.argsort(cells.costs, kind="stable")
     bits, costs = bits[:, order], np.append(cells.costs[order], np.inf)

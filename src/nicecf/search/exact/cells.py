@@ -51,9 +51,30 @@ class Cells:
         """The cells, each as a set of one, and what they cost, the cheapest first."""
         return [(1 << int(at), float(self.costs[at])) for at in np.argsort(self.costs, kind="stable")]
 
+    @cached_property
+    def grows(self) -> bool:
+        """Whether cells cost the more the farther they are from the row's own, in their order."""
+        steps = np.diff(self.costs)
+        return bool((steps[: self.own] <= 0).all() and (steps[self.own :] >= 0).all())
+
+    @cached_property
+    def _costs(self) -> list[float]:
+        return self.costs.tolist()
+
     def cheapest(self, cells: int) -> float:
         """What the cheapest of some cells costs."""
-        return next(cost for one, cost in self.by_cost if one & cells)
+        if cells >> self.own & 1:
+            return self._costs[self.own]
+        if not self.grows:
+            return next(cost for one, cost in self.by_cost if one & cells)
+        above, below = cells >> self.own, cells & ((1 << self.own) - 1)
+        costs = [self._costs[self.own + (above & -above).bit_length() - 1]] if above else []
+        return min([*costs, self._costs[below.bit_length() - 1]] if below else costs)
+
+    def span(self, cells: int) -> tuple[int, int] | None:
+        """The first and the last of some cells that are without gaps; None if there are gaps."""
+        low, high = (cells & -cells).bit_length() - 1, cells.bit_length() - 1
+        return (low, high) if cells.bit_count() == high - low + 1 else None
 
     def take(self, lines: Ints) -> Cells:
         """Some of the cells."""
@@ -188,12 +209,9 @@ class Descent:
         self._cells = cells
         self._owner = owner.tolist()
         self._row_inputs = row_inputs
-        self._left: dict[tuple[int, float, bool, int], int | bool] = {}
+        self._left: dict[int, int | bool] = {}
         self._costs: list[dict[int, float]] = [{one.everything: 0.0} for one in cells]
-        nodes = self._ensemble.nodes
-        self._feature, self._threshold = nodes.feature.tolist(), nodes.threshold.tolist()
-        self._children, self._is_leaf = nodes.children.tolist(), nodes.is_leaf.tolist()
-        self._missing_left, self._set = nodes.missing_left.tolist(), nodes.category_set.tolist()
+        self._nodes = formula.nodes
 
     def run(self, limit: float) -> Reachable:
         """All leaves within reach of something that costs less than a limit."""
@@ -215,15 +233,15 @@ class Descent:
         return Reachable(self._ensemble.base.astype(np.float64), trees, rounding, []).settled()
 
     def _leaves(self, root: int, limit: float) -> list[tuple[int, dict[int, int]]]:
-        found = []
+        found, nodes, owner = [], self._nodes, self._owner
         stack: list[tuple[int, dict[int, int], float]] = [(root, {}, 0.0)]
         while stack:  # terminates: children only, and no tree is infinite
             node, asked, cost = stack.pop()
-            if self._is_leaf[node]:
+            if nodes.is_leaf[node]:
                 found.append((node, asked))
                 continue
-            right, left = self._children[node]
-            unit = self._owner[self._feature[node]]
+            right, left = nodes.children[node]
+            unit = owner[nodes.feature[node]]
             goes_left = self._goes_left(node, unit)
             if unit < 0:
                 stack.append((left if goes_left else right, asked, cost))
@@ -245,14 +263,10 @@ class Descent:
 
     def _goes_left(self, node: int, unit: int) -> int | bool:
         """The cells of the unit that go left at a node; of an input that no unit moves, whether the row does."""
-        key = (self._feature[node], self._threshold[node], self._missing_left[node], self._set[node])
+        key = self._nodes.question[node]
         known = self._left.get(key)
         if known is None:
-            number, threshold, missing_left, of_set = key
             inputs = self._row_inputs if unit < 0 else self._cells[unit].inputs[self._number]
-            cell = inputs[:, number]
-            is_left = (cell <= threshold) | (np.isnan(cell) & missing_left)
-            if of_set >= 0:
-                is_left |= self._ensemble.is_in_set(np.full(len(cell), node), cell)
+            is_left = self._ensemble.is_left(node, inputs[:, self._nodes.feature[node]])
             known = self._left[key] = bool(is_left[0]) if unit < 0 else as_mask(is_left)
         return known

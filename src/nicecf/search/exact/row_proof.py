@@ -100,6 +100,8 @@ class RowProof:
         limit = np.inf if known is None else known.cost
         bound = 0.0
         for stage in _stages(limit, by_changes):
+            if effort.is_over():
+                return Verdict(known, bound, is_proven=False, by_solver=effort.is_used)
             found, bound, is_proven = self._best_within(stage, effort, bound, by_changes, most_changes)
             if found is not None or not is_proven:
                 best = known if found is None else found

@@ -49,7 +49,8 @@ class Part:
         if self.reachable is not None:
             return float(self.reachable.rounding @ np.abs(inequality.weights))
         sums = self.formula.sums
-        assert isinstance(sums, LinearSums) and cells is not None
+        assert isinstance(sums, LinearSums)
+        assert cells is not None
         of_inputs = contributions_of(cells, self, inequality.weights @ sums.coefficients)
         sizes = sum(float(np.abs(one).max()) for one in of_inputs.by_cell) + abs(of_inputs.base)
         return linear_rounding(sizes + abs(float(inequality.weights @ sums.base)), len(sums.inputs))
