@@ -69,10 +69,11 @@ class NICE(Explainer):
     search
         ``"thorough"``: the best counterfactual from the values of many training rows, at the cost of hundreds to
         thousands of model rows per row; never worse than the paper's. ``"greedy"``: the paper's search, one walk to one
-        donor, and the faster one. ``"exact"`` (trees and linear models, ``"sparsity"`` and ``"proximity"``; needs ortools,
-        the extra ``exact``): the best of all combinations of values that training rows hold, and a proof that nothing
-        is better, or that there is none: see :attr:`nicecf.Counterfactuals.proof`. None: ``"thorough"``; but ``"greedy"`` for ``optimize="none"`` and for a reward of
-        your own, by which finished counterfactuals cannot be compared. After ``fit``, ``search_`` says which one it is.
+        donor, and the faster one. ``"exact"`` (trees and linear models, ``"sparsity"`` and ``"proximity"``; needs
+        ortools, the extra ``exact``): the best of all combinations of values that training rows hold, and a proof that
+        nothing is better, or that there is none: see :attr:`nicecf.Counterfactuals.proof`. None: ``"thorough"``; but
+        ``"greedy"`` for ``optimize="none"`` and for a reward of your own, by which finished counterfactuals cannot be
+        compared. After ``fit``, ``search_`` says which one it is.
     neighbors
         How many of the nearest donors the thorough search considers. None means up to 8 if donors are mixed, else 100
         and in addition single changes towards all donors, and for ``"plausibility"`` the most plausible donors. (With
@@ -573,7 +574,7 @@ class NICE(Explainer):
         check_count("n_counterfactuals", n_counterfactuals)
         if n_counterfactuals > 1 and self.search_ != "thorough":
             raise OptionError(
-                f"n_counterfactuals={n_counterfactuals} needs search='thorough': the {self.search_} search finds one per "
-                "row."
+                f"n_counterfactuals={n_counterfactuals} needs search='thorough': the {self.search_} search finds one "
+                "per row."
             )
         check_seconds("time_budget", time_budget)

@@ -16,6 +16,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -84,6 +85,12 @@ def costs_of(X: np.ndarray, row: np.ndarray, others: np.ndarray, optimize: str, 
     return (parts * (1.0 if weights is None else weights)).sum(axis=1)
 
 
+def turned(fitted, rows):
+    """Whether the model decides otherwise than on one of some rows."""
+    before = fitted.predict(rows)
+    return lambda i, others: fitted.predict(others) != before[i]
+
+
 def check(nice, X, rows, is_accepted, optimize, *, is_allowed=None, weights=None, **asked):
     """Every answer is the cheapest of all that are accepted, or proven not to exist where there is none."""
     cfs = nice.explain(rows, **asked)
@@ -114,11 +121,12 @@ def test_nothing_is_better_than_what_is_said_to_be_optimal(model, optimize):
         fitted = model(X, y)
         nice = NICE(fitted, search="exact", optimize=optimize).fit(X, y)
         rows = X[:6] + np.array([0.0, 0.0, 0.0, 0.25])  # a value that no training row has
-        before = fitted.predict(rows)
-        check(nice, X, rows, lambda i, others: fitted.predict(others) != before[i], optimize)
+        check(nice, X, rows, turned(fitted, rows), optimize)
 
 
-@pytest.mark.parametrize("model", [forest, deep_forest, boosting, histograms, linear, xgboost], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "model", [forest, deep_forest, boosting, histograms, linear, xgboost], ids=lambda one: one.__name__
+)
 def test_with_many_classes_and_a_named_target(model):
     X, y = table(3, n_classes=3)
     fitted = model(X, y)
@@ -156,19 +164,20 @@ def test_the_decision_is_the_one_that_is_deployed(model, cutoff):
     check(nice, X, X[:6], lambda i, others: (fitted.predict_proba(others)[:, 1] >= cutoff) != before[i], "proximity")
 
 
-def test_cutoffs_of_several_classes():
+@pytest.mark.parametrize("model", [forest, boosting], ids=lambda one: one.__name__)
+def test_cutoffs_of_several_classes(model):
     X, y = table(6, n_classes=3)
-    for fitted in (forest(X, y), boosting(X, y)):
-        nice = NICE(fitted, search="exact", optimize="proximity", decision={2: 0.25}).fit(X, y)
-        rows = X[:10][fitted.predict_proba(X[:10])[:, 2] < 0.25][:4]
-        check(nice, X, rows, lambda i, others: fitted.predict_proba(others)[:, 2] >= 0.25, "proximity", target_class=2)
-        rows = X[fitted.predict_proba(X)[:, 2] >= 0.25][:4]
+    fitted = model(X, y)
+    nice = NICE(fitted, search="exact", optimize="proximity", decision={2: 0.25}).fit(X, y)
+    rows = X[:10][fitted.predict_proba(X[:10])[:, 2] < 0.25][:4]
+    check(nice, X, rows, lambda i, others: fitted.predict_proba(others)[:, 2] >= 0.25, "proximity", target_class=2)
+    rows = X[fitted.predict_proba(X)[:, 2] >= 0.25][:4]
 
-        def is_accepted(i, others):
-            shares = fitted.predict_proba(others)
-            return (shares[:, 2] < 0.25) & (shares[:, 0] >= shares[:, 1])
+    def is_accepted(i, others):
+        shares = fitted.predict_proba(others)
+        return (shares[:, 2] < 0.25) & (shares[:, 0] >= shares[:, 1])
 
-        check(nice, X, rows, is_accepted, "proximity", target_class=0)
+    check(nice, X, rows, is_accepted, "proximity", target_class=0)
 
 
 def test_scores_that_are_wanted():
@@ -205,13 +214,13 @@ def test_weights_count_in_the_distance():
 
 
 RULES = {
-    "immutable": (dict(immutable=[0]), lambda row, o: o[:, 0] == row[0]),
-    "one way": (dict(increasing=[0], decreasing=[2]), lambda row, o: (o[:, 0] >= row[0]) & (o[:, 2] <= row[2])),
-    "range": (dict(ranges={1: (0.4, 1.1)}), lambda row, o: ((o[:, 1] >= 0.4) & (o[:, 1] <= 1.1)) | (o[:, 1] == row[1])),
-    "allowed": (dict(allowed={2: [0.0, 30.0]}), lambda row, o: np.isin(o[:, 2], [0.0, 30.0]) | (o[:, 2] == row[2])),
-    "forbid": (dict(forbid={0: [(0.0, 3.0)]}), lambda row, o: ~((row[0] == 0.0) & (o[:, 0] == 3.0))),
-    "step": (dict(step={2: 20}), lambda row, o: (np.abs(o[:, 2] - row[2]) % 20) == 0),
-    "max changes": (dict(max_changes=1), lambda row, o: (o != row).sum(axis=1) <= 1),
+    "immutable": ({"immutable": [0]}, lambda row, o: o[:, 0] == row[0]),
+    "one way": ({"increasing": [0], "decreasing": [2]}, lambda row, o: (o[:, 0] >= row[0]) & (o[:, 2] <= row[2])),
+    "range": ({"ranges": {1: (0.4, 1.1)}}, lambda row, o: ((o[:, 1] >= 0.4) & (o[:, 1] <= 1.1)) | (o[:, 1] == row[1])),
+    "allowed": ({"allowed": {2: [0.0, 30.0]}}, lambda row, o: np.isin(o[:, 2], [0.0, 30.0]) | (o[:, 2] == row[2])),
+    "forbid": ({"forbid": {0: [(0.0, 3.0)]}}, lambda row, o: ~((row[0] == 0.0) & (o[:, 0] == 3.0))),
+    "step": ({"step": {2: 20}}, lambda row, o: (np.abs(o[:, 2] - row[2]) % 20) == 0),
+    "max changes": ({"max_changes": 1}, lambda row, o: (o != row).sum(axis=1) <= 1),
 }
 
 
@@ -223,8 +232,7 @@ def test_rules_are_kept_by_what_is_optimal(name, optimize):
         X, y = table(seed)
         fitted = boosting(X, y)
         nice = NICE(fitted, search="exact", optimize=optimize, constraints=Constraints(**given)).fit(X, y)
-        before = fitted.predict(X[:6])
-        check(nice, X, X[:6], lambda i, o: fitted.predict(o) != before[i], optimize, is_allowed=is_allowed)
+        check(nice, X, X[:6], turned(fitted, X[:6]), optimize, is_allowed=is_allowed)
 
 
 def named(X: np.ndarray) -> pd.DataFrame:
@@ -421,9 +429,11 @@ def test_a_budget_too_short_for_a_proof_leaves_the_best_so_far_and_says_so():
 def test_models_that_cannot_be_read_are_an_error_that_says_what_is_possible():
     X, y = table(21)
     network = MLPClassifier((4,), max_iter=50, random_state=0)
-    with pytest.warns(Warning):
+    with pytest.warns(ConvergenceWarning):
         network.fit(X, y)
-    with pytest.raises(OptionError, match="cannot read this MLPClassifier.*random forests.*LogisticRegression.*thorough"):
+    with pytest.raises(
+        OptionError, match="cannot read this MLPClassifier.*random forests.*LogisticRegression.*thorough"
+    ):
         NICE(network, search="exact").fit(X, y)
     with pytest.raises(OptionError, match="its decision is not made by cut-offs"):
         NICE(boosting(X, y), search="exact", decision="predict").fit(X, y)
@@ -435,7 +445,9 @@ def test_models_that_cannot_be_read_are_an_error_that_says_what_is_possible():
 
 def test_options_that_do_not_go_together():
     X, y = table(22)
-    with pytest.raises(OptionError, match="search='exact' proves.*'plausibility'.*'sparsity' or 'proximity'|'proximity'"):
+    with pytest.raises(
+        OptionError, match="search='exact' proves.*'plausibility'.*'sparsity' or 'proximity'|'proximity'"
+    ):
         NICE(boosting(X, y), search="exact", optimize="plausibility")
     nice = NICE(boosting(X, y), search="exact").fit(X, y)
     with pytest.raises(OptionError, match="needs search='thorough': the exact search finds one per row"):

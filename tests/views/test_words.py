@@ -732,7 +732,7 @@ class TestFilesInToml:
     [
         (
             "nmaes = {}",
-            "has the key 'nmaes', which is not known; choose among 'language', 'names', 'units', 'classes', 'values', 'probabilities'. Did you mean 'names'?",
+            "has the key 'nmaes', which is not known; choose among 'language', 'names', 'units', 'classes', 'values', 'probabilities', 'regions'. Did you mean 'names'?",
         ),
         ("names = 3", "names must be a dict from features to text, got int"),
         ("classes = ['a']", "classes must be a dict from classes to text, got list"),

@@ -55,7 +55,7 @@ _PARTS: dict[str, type | tuple[type, ...]] = {
     "digest": str,
 }
 # What it has besides: of any kind, and nothing that is looked at. ``files``: where the explainer and its model were.
-_FOR_PEOPLE, _MAY_BE_THERE = ("format", "version", "label"), ("proof", "files",)
+_FOR_PEOPLE, _MAY_BE_THERE = ("format", "version", "label"), ("proof", "boxes", "files")
 
 # In this order; the fingerprints, options and versions are told of apart.
 _COMPARED = (
@@ -139,7 +139,7 @@ def replay(record: Mapping[str, Any], nice: Any) -> Replay:
     differences += [text for text, is_difference in options if is_difference]
     notes = [text for text, is_difference in options if not is_difference]
     if again is not None:
-        now = again.to_record()
+        now = again.to_record(boxes="boxes" in record)
         by_fingerprints, unknown = _fingerprints_that_differ(record["fingerprints"], now["fingerprints"])
         differences += by_fingerprints
         if record["note"] != now["note"] and record["note"] == _note_of_before(again):
@@ -148,6 +148,7 @@ def replay(record: Mapping[str, Any], nice: Any) -> Replay:
         if unproven is not None and not record["found"]:
             now["reason"] = record["reason"]  # that there is none is what was proven
         differences += [line for part in _COMPARED for line in _compared(part, _seen(record, part), _seen(now, part))]
+        differences += list(_compared("boxes", record.get("boxes"), now.get("boxes")))
         if unproven is None:
             by_proof, of_solver = _proofs_that_differ(record.get("proof"), now.get("proof"))
             differences, notes = differences + by_proof, notes + of_solver

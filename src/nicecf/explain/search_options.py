@@ -74,8 +74,8 @@ class SearchOptions:
         if self.is_exact and self.optimize not in _PROVABLE:
             what = repr(self.optimize) if isinstance(self.optimize, str) else "a reward function"
             raise OptionError(
-                f"search='exact' proves that nothing has fewer changes, or is nearer; optimize={what} asks for something "
-                f"else. Choose one of {listed(_PROVABLE)}, or search='thorough'."
+                f"search='exact' proves that nothing has fewer changes, or is nearer; optimize={what} asks for "
+                f"something else. Choose one of {listed(_PROVABLE)}, or search='thorough'."
             )
         if self.is_thorough and self.optimize not in _comparing():
             what = repr(self.optimize) if isinstance(self.optimize, str) else "a reward function"

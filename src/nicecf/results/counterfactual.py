@@ -133,9 +133,9 @@ class Counterfactual:
         """The counterfactual as a frame of one row."""
         return self.batch.to_frame()
 
-    def to_record(self) -> Record:
+    def to_record(self, *, boxes: bool = False) -> Record:
         """The record of this explanation for an audit: its line in ``cfs.to_records()``."""
-        return records_of(self.batch.answers)[0]
+        return records_of(self.batch.answers, boxes=boxes)[0]
 
     def to_numpy(self) -> Table:
         """The counterfactual as an array of one row."""

@@ -338,14 +338,15 @@ class Counterfactuals:
             write_report(text, path)
         return text
 
-    def to_records(self) -> list[Record]:
+    def to_records(self, *, boxes: bool = False) -> list[Record]:
         """A record of each for an audit, of values that JSON holds: what was asked, what was answered, and by whom.
 
         The row and its counterfactual, the changes in their order, the decision and the probabilities before and after,
         the donor, options, call, seed and versions, fingerprints of model and training data, and a digest of it all.
-        :func:`nicecf.replay` makes it again. The same explanation gives the same record.
+        :func:`nicecf.replay` makes it again. The same explanation gives the same record. ``boxes``: whether it also
+        has what :meth:`boxes` says, for which the model is asked.
         """
-        return records_of(self.batch.answers)
+        return records_of(self.batch.answers, boxes=boxes)
 
     def nearest(self) -> Counterfactuals:
         """For rows whose ``target_score`` is out of reach, the answer within reach whose score comes nearest to it.

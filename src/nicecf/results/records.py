@@ -14,6 +14,8 @@ import pandas as pd
 
 from nicecf.exceptions import SchemaError, listed, plain
 from nicecf.results.batch import Batch
+from nicecf.results.box import Box, Side
+from nicecf.results.boxes import boxes_of, held
 from nicecf.search.proofs import NO_PROOF
 from nicecf.support.digests import json_digest
 from nicecf.support.json_values import NotHeld, to_json
@@ -28,8 +30,9 @@ FORMAT = "nicecf record"
 VERSION = 1
 
 
-def records_of(batch: Batch) -> list[Record]:
-    """A record of each entry of a batch; raises SchemaError if JSON cannot hold a value."""
+def records_of(batch: Batch, *, boxes: bool = False) -> list[Record]:
+    """A record of each entry of a batch, with its box if asked for; SchemaError if JSON cannot hold a value."""
+    found_boxes = boxes_of(batch) if boxes else []
     keys = feature_keys(batch.schema.names)
     rows, found = _cells(batch, batch.table, keys), _cells(batch, batch.filled, keys)
     markers = _markers(batch.schema, keys)
@@ -47,6 +50,7 @@ def records_of(batch: Batch) -> list[Record]:
             "found": after is not None,
             "counterfactual": after,
             "changes": _changes(batch, at, row, after, keys),
+            **({"boxes": _box(batch, at, found_boxes[at], keys)} if boxes else {}),
             **_outcome(batch, at),
             **(shared | {"call": _call(batch, at)}),
         }
@@ -157,9 +161,32 @@ def _changes(batch: Batch, at: int, row: Record, after: Record | None, keys: lis
             "probability": float(steps.reached[one, decided]),
             **({"derived": True} if batch.is_derived[steps.feature[one]] else {}),
             # With one donor for all changes, it stands beside them.
-            **({"donor": int(held)} if is_mixed and (held := batch.held[at, steps.feature[one]]) >= 0 else {}),
+            **({"donor": int(donor)} if is_mixed and (donor := batch.held[at, steps.feature[one]]) >= 0 else {}),
         }
         for one in range(steps.starts[at], steps.starts[at + 1])
+    ]
+
+
+def _box(batch: Batch, at: int, box: Box, keys: list[str]) -> list[Record]:
+    """What each changed feature may be; an end that is open is None."""
+
+    def cell(side: Side, value: float) -> Json:
+        return _as_json(held(batch, at, side.feature, value), f"column {keys[side.feature]!r}")
+
+    return [
+        {
+            "feature": keys[side.feature],
+            **(
+                {
+                    name: cell(side, end) if np.isfinite(end) else None
+                    for name, end in (("low", side.low), ("high", side.high))
+                }
+                if side.codes is None
+                else {"values": [cell(side, code) for code in side.codes]}
+            ),
+            "proof": box.proof,
+        }
+        for side in box.sides
     ]
 
 

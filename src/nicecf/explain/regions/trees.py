@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -59,22 +61,22 @@ def tree_cells(
     if len(flat) != len(np.unique(flat)):
         raise NotSupported("two features share an input")
 
-    def with_values(position: int, values: Floats) -> Floats:
+    def with_values(position: int, number: int | slice, values: Floats) -> Floats:
         rows = np.tile(after, (len(values), 1))
         rows[:, position] = values
-        return compared(rows)
+        return compared(rows)[:, number]
 
     numbers, categories = [], []
     for room in rooms:
         if room.codes is not None:
-            categories.append(with_values(room.position, room.codes))
+            categories.append(with_values(room.position, slice(None), room.codes))
             continue
         number = int(varying[room.position][0])
         low, high = -np.inf, np.inf
         if room.low > -_LARGEST:
-            low = np.nextafter(with_values(room.position, np.array([room.low]))[0, number], -np.inf)
+            low = np.nextafter(with_values(room.position, number, np.array([room.low]))[0], -np.inf)
         if room.high < _LARGEST:
-            high = with_values(room.position, np.array([room.high]))[0, number]
+            high = with_values(room.position, number, np.array([room.high]))[0]
         numbers.append((number, float(low), float(high)))
     leaves = leaves_within(ensemble, own, numbers, categories)
     axes, borders, kept, at = [], [], [], 0
@@ -85,7 +87,7 @@ def tree_cells(
         number, lowest, highest = numbers[at]
         ends = np.unique(np.concatenate([leaves.low[:, at], leaves.high[:, at]]))
         thresholds = ends[(ends > lowest) & (ends < highest)]
-        raw = _last_left(thresholds, lambda values, j=room.position, i=number: with_values(j, values)[:, i])
+        raw = _last_left(thresholds, partial(with_values, room.position, number))
         axis, is_kept = _axis(room, raw)
         axes.append(axis)
         borders.append(thresholds)
@@ -94,12 +96,11 @@ def tree_cells(
     return axes, Bounds.of(ensemble, leaves, borders, kept, decided)
 
 
-def _last_left(thresholds: Floats, compared: object) -> Floats:
+def _last_left(thresholds: Floats, compared: Callable[[Floats], Floats]) -> Floats:
     """The largest value of a column that is still at most each threshold, as the trees compare it; infinite for none.
 
     By bisection among all floats: what is compared is scaled and rounded, but grows with the value.
     """
-    assert callable(compared)
     if not len(thresholds):
         return np.empty(0)
     low, high = (np.full(len(thresholds), _ordinal(np.array([end]))[0]) for end in (-_LARGEST, _LARGEST))

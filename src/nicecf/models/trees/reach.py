@@ -120,7 +120,10 @@ def _varies(values: Floats) -> bool:
 
 def _joined(parts: Sequence[Leaves]) -> Leaves:
     return Leaves(
-        *(np.concatenate([getattr(one, name) for one in parts]) for name in ("tree", "node", "low", "high")),
+        np.concatenate([one.tree for one in parts]),
+        np.concatenate([one.node for one in parts]),
+        np.concatenate([one.low for one in parts]),
+        np.concatenate([one.high for one in parts]),
         tuple(np.concatenate(some) for some in zip(*(one.codes for one in parts), strict=True)),
     )
 
@@ -201,7 +204,7 @@ class Bounds:
             before = np.concatenate([[0], np.cumsum(is_kept)])
             first[:, at] = before[np.searchsorted(between, leaves.low[:, at], side="right")]
             last[:, at] = before[np.searchsorted(between, leaves.high[:, at], side="left") + 1] - 1
-        is_there = (first <= last).all(axis=1)
+        is_there: Bools = np.asarray((first <= last).all(axis=1))
         return cls(ensemble, leaves.take(is_there), first[is_there], last[is_there], decided)
 
     @property

@@ -14,12 +14,23 @@ import numpy as np
 
 from nicecf.exceptions import OptionError, plain
 from nicecf.results.batch import Batch
+from nicecf.results.boxes import held
+from nicecf.results.provenance import Maker
 from nicecf.support.types import CellValue, Floats, is_number
 from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.formatting import formatted
+from nicecf.views.words.stated_regions import (
+    StatedRegion,
+    category_regions,
+    date_regions,
+    number_regions,
+    points_of,
+)
 from nicecf.views.words.wording import Wording
 
-Kind: TypeAlias = Literal["number", "category", "class", "swapped", "unsaid", "still", "not_found", "no_model"]
+Kind: TypeAlias = Literal[
+    "number", "category", "class", "swapped", "unsaid", "still", "region", "not_found", "no_model"
+]
 
 # The place of the decision among the columns.
 _DECISION = -1
@@ -174,7 +185,7 @@ class _Checker:
             pattern = pattern.replace(re.escape(f"{{{name}}}"), rf"\d{{{digits}}}")
         time = r"(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?"
         every = re.finditer(rf"(?:{pattern}|\d{{4}}-\d{{2}}-\d{{2}}){time}", self._masked)
-        return [(one.start(), one.end(), one[0]) for one in every]
+        return [(one.start(), one.end(), one[0]) for one in every if not self._is_in_region(one.start())]
 
     @cached_property
     def _numbers(self) -> list[_Mention]:
@@ -187,7 +198,7 @@ class _Checker:
         dates = self._dates
         found = []
         for one in pattern.finditer(self._masked):
-            if any(start <= one.start() < end for start, end, _ in dates):
+            if any(start <= one.start() < end for start, end, _ in dates) or self._is_in_region(one.start()):
                 continue
             whole = re.sub(r"\D", "", one["whole"])
             sign = "-" if one["sign"] else ""
@@ -271,7 +282,8 @@ class _Checker:
         """Where the text names features, and categories of the row and of the counterfactual."""
         names = {self.formatter.name(name) for name in self.batch.schema.names} | {*map(str, self.batch.schema.names)}
         spans = [one.span() for name in names for one in _word(name).finditer(self.text)]
-        return spans + [(one.start, one.end) for one in self._own_words]
+        spans += [(one.start, one.end) for one in self._own_words]
+        return spans + [(one.start, one.end) for one in self._regions.values()]
 
     def _is_beside(self, at: int, feature: Hashable) -> bool:
         start = max(self.text.rfind(mark, 0, at) for mark in (".", "\n", ";")) + 1
@@ -293,6 +305,39 @@ class _Checker:
                     for one in _word(word, re.IGNORECASE).finditer(self.text):
                         found.setdefault((one.start(), one.end(), one[0]), []).append((j, bool(is_after)))
         return [_Mention(*key, tuple(matches)) for key, matches in found.items()]
+
+    @cached_property
+    def _regions(self) -> dict[int, StatedRegion]:
+        """What the text says that changed columns may be, by their positions: "at least 680", "own or free"."""
+        found: dict[int, StatedRegion] = {}
+        for j in self._changed:
+            for one in self._regions_of(j):
+                if self._named_before(one.start) == j:
+                    found.setdefault(j, one)
+        return found
+
+    def _regions_of(self, j: int) -> Iterable[StatedRegion]:
+        column = self.batch.schema.columns[j]
+        if column.temporal is not None:
+            return date_regions(self.batch, self.text, j, self.formatter)
+        if not column.is_categorical:
+            return number_regions(self.batch, self.text, j, self.formatter)
+        codes = {word: column.code(level) for word, k, level in self._levels if k == j}
+        known = {word: float(code) for word, code in codes.items() if code is not None}
+        return category_regions(self.text, j, known, self.formatter)
+
+    def _named_before(self, at: int) -> int | None:
+        """The column whose name stands last before a place, in the same sentence or line."""
+        start = max(self.text.rfind(mark, 0, at) for mark in (". ", ";", "\n")) + 1
+        named = [
+            (one.end(), len(name), j)
+            for name, j in self._names
+            for one in _word(name, re.IGNORECASE).finditer(self.text, start, at)
+        ]
+        return max(named)[2] if named else None
+
+    def _is_in_region(self, at: int) -> bool:
+        return any(one.start <= at < one.end for one in self._regions.values())
 
     def _swapped(self) -> Iterable[Problem]:
         """Where the text has the old value, or decision, for the new one, and the other way round."""
@@ -367,6 +412,8 @@ class _Checker:
             return
         completed = maker.completed(values) if batch.is_derived.any() else values
         is_held, _ = maker.holds(batch.rows[[0]], completed, batch.after.decided[[0]])
+        if self._regions and is_held[0]:
+            yield from self._within_regions(maker, values)
         if is_held[0] or not (unsaid or np.any(values != batch.after.values)):
             return
         decision = self.formatter.label(batch.classes[maker.outputs(completed)[0][0]])
@@ -377,6 +424,27 @@ class _Checker:
             yield Problem("unsaid", message)
         if not unsaid:
             yield Problem("still", self._say("still", decision=decision))
+
+    def _within_regions(self, maker: Maker, values: Floats) -> Iterable[Problem]:
+        """Whether the decision turns all over the box that the text states: at its corners, and inside."""
+        batch, regions = self.batch, list(self._regions.values())
+        points = points_of(batch, values, regions)
+        completed = maker.completed(points) if batch.is_derived.any() else points
+        is_held, _ = maker.holds(
+            np.repeat(batch.rows[0], len(points)), completed, np.repeat(batch.after.decided[0], len(points))
+        )
+        if is_held.all():
+            return
+        wrong = int(np.argmin(is_held))
+        say, said = self.formatter.wording.say, []
+        for one in regions:
+            value = held(batch, 0, one.feature, float(points[wrong, one.feature]))
+            shown = self.formatter.value(self._name(one.feature), value, self._digits(one.feature, value))
+            said.append(say("check.region_value", feature=self.formatter.name(self._name(one.feature)), value=shown))
+        decision = self.formatter.label(batch.classes[maker.outputs(completed[[wrong]])[0][0]])
+        text = ", ".join(one.text for one in regions)
+        message = self._say("region", text=text, values=self.formatter.wording.listed(said), decision=decision)
+        yield Problem("region", message, regions[0].start, regions[-1].end)
 
     def _stated(self) -> tuple[Floats, list[int]]:
         """The row with what the text states of the changes, encoded; and the changed columns that it does not name."""
@@ -395,6 +463,8 @@ class _Checker:
         """The new value of a column as the text states it, encoded; None where it does not."""
         batch, after = self.batch, self._cells[j][1]
         encoded = float(batch.after.values[0, j])
+        if j in self._regions:
+            return self._regions[j].nearest(encoded)
         if j in self._wholes:
             return encoded if _word(self._wholes[j]).search(self.text) else None
         if self._is_number(j) and after is not None:

@@ -140,6 +140,7 @@ class Formatter:
         phrases = self.wording.phrases
         joining = ("sentence.change", "derived.sentence", "derived.change")
         fixed = [part[0] for key in joining for part in Phrase().parse(phrases[key])]
+        fixed += [phrases["region.or"]] if self.wording.regions else []
         return [mark for mark in (phrases["list.between"].strip(), phrases["list.last"], *fixed) if mark.strip()]
 
     def statement(self, *statements: Statement) -> str:

@@ -18,6 +18,7 @@ from nicecf.support.types import Ints
 from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.importance import by_importance, parts_of
 from nicecf.views.words.line import lines_of
+from nicecf.views.words.regions import formatted_regions
 from nicecf.views.words.rounding import FormattedNumber, formatted_numbers
 
 # What stands between the name of a category and one of its values, where each has a column of its own.
@@ -31,6 +32,7 @@ class FormattedChange:
     ``goes``: 1 for a number or a date that goes up, -1 for one that goes down, else 0. ``is_together``: it is one
     change with the one before it, such as two columns of one category; ``whole``: such a category as one change, at
     the first of its columns. ``number``: its digits, if it is one, before they are put in the manner of a language.
+    ``example``: the new value itself, where ``after`` says what it may be.
     """
 
     feature: str
@@ -44,6 +46,7 @@ class FormattedChange:
     is_together: bool = False
     whole: FormattedChange | None = None
     number: FormattedNumber | None = None
+    example: str | None = None
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
             decision=labels[batch.before.decided[i]],
             chance=now[i],
             other=labels[batch.after.decided[i]],
-            other_chance=then[i],
+            other_chance=_at_example(then[i], changes[i], formatter),
             other_chance_before=of_then[i],
             changes=changes[i],
             distance=formatter.number(f"{batch.distances[i]:.3g}"),
@@ -142,6 +145,14 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
         )
         for i in range(len(batch))
     ]
+
+
+def _at_example(chance: str, changes: tuple[FormattedChange, ...], formatter: Formatter) -> str:
+    """A chance; where changes may be any of several values, with those that it is of."""
+    examples = [each.example for each in changes if each.example is not None]
+    if not examples:
+        return chance
+    return formatter.wording.say("region.chance", chance=chance, values=formatter.wording.listed(examples))
 
 
 def _asked_for(batch: Batch, i: int, formatter: Formatter) -> str | None:
@@ -224,10 +235,15 @@ def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: boo
     goes = np.where(is_ordered, ups, 0).astype(int).tolist()
     is_together = _are_together(batch, order)
     wholes = _wholes(batch, formatter, order, is_together)
+    pairs = [formatter.pair(*one) for one in zip(feature, before, after, numbers, strict=True)]
+    regions: list[str | None] = [None] * len(pairs)
+    if ask and formatter.wording.regions and not batch.is_best_effort:
+        regions = formatted_regions(batch, formatter)
     return [
         FormattedChange(
             formatter.name(feature[at]),
-            *formatter.pair(feature[at], before[at], after[at], numbers[at]),
+            pairs[at][0],
+            regions[at] or pairs[at][1],
             column=feature[at],
             goes=goes[at],
             step=step[at],
@@ -236,6 +252,7 @@ def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: boo
             is_together=together,
             whole=wholes.get(at),
             number=numbers[at],
+            example=None if regions[at] is None else pairs[at][1],
         )
         for at, together in zip(order.tolist(), is_together, strict=True)
     ]

@@ -34,6 +34,9 @@ class Wording:
         ``{feature: {category: what people call it}}``, in a letter in another language, say.
     probabilities
         ``{label: what people call the probability of this class}``, such as ``"the estimated risk"``.
+    regions
+        Whether texts, letters and pictures say with which values the answer still holds ("at least 680"), as
+        ``cfs.boxes()`` does, and not the new value alone. The model is asked.
 
     Notes
     -----
@@ -52,6 +55,7 @@ class Wording:
     classes: Mapping[Hashable, str] = field(default_factory=dict)
     values: Mapping[Hashable, Mapping[Hashable, str]] = field(default_factory=dict)
     probabilities: Mapping[Hashable, str] = field(default_factory=dict)
+    regions: bool = False
     phrases: Mapping[str, str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -59,6 +63,8 @@ class Wording:
         for option in ("names", "units", "classes", "probabilities"):
             object.__setattr__(self, option, _texts(option, getattr(self, option)))
         object.__setattr__(self, "values", _texts_by_feature(self.values))
+        if not isinstance(self.regions, bool):
+            raise OptionError(f"regions must be True or False, got {self.regions!r}.")
         for feature, unit in self.units.items():
             _check_unit(feature, unit)
         object.__setattr__(self, "phrases", phrases_of(self.language))

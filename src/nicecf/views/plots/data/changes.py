@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from nicecf.results.box import Side
+from nicecf.results.boxes import boxes_of
 from nicecf.results.counterfactual import Counterfactual
 from nicecf.support.types import Floats
 from nicecf.tables.ordered import codes_of
@@ -27,7 +30,8 @@ class Numbers:
     ``heights``: how many rows a bar stands for, evened out where bars hold different numbers of possible values.
     ``missing`` is what that is called, ``chance`` its share of the training rows as it is written, empty if none.
     ``is_cut``: the outermost values are far away, and left out. ``is_whole``: all training values are whole numbers.
-    ``temporal``: the dates that the numbers stand for.
+    ``temporal``: the dates that the numbers stand for. ``region``: from where to where the answer holds, None where
+    only the new value is known; infinite for an open end.
     """
 
     edges: Floats
@@ -40,6 +44,7 @@ class Numbers:
     is_cut: bool
     is_whole: bool = False
     temporal: Temporal | None = None
+    region: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -52,12 +57,16 @@ class Bar:
 
 @dataclass(frozen=True)
 class Categories:
-    """The most frequent categories, among them the two; ``rest``: all others, as one."""
+    """The most frequent categories, among them the two; ``rest``: all others, as one.
+
+    ``region``: those with which the answer holds, if that is more than the new one.
+    """
 
     bars: tuple[Bar, ...]
     before: int
     after: int
     rest: Bar | None
+    region: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,8 @@ def changes_of(one: Counterfactual, wording: Wording | None = None) -> Changes |
     derived = [step for step in steps[_MOST_CHANGES:] if step.is_derived]
     alt = teller.say("plot.changes_alt", title=title, changes=this.told(steps, 5), now=this.now, then=this.then)
     statistics = this.batch.provenance.statistics
-    panels = tuple(_panel(this, j, statistics.columns[j]) for j in features[:_MOST_CHANGES])
+    sides = _sides(this)
+    panels = tuple(_panel(this, j, statistics.columns[j], sides.get(j)) for j in features[:_MOST_CHANGES])
     notes = [teller.counted("plot.changes_more", len(rest), changes=this.told(rest, 30))] if rest else []
     if derived:
         notes.append(teller.say("plot.changes_more_derived", changes=this.told(derived, 10)))
@@ -100,25 +110,39 @@ def changes_of(one: Counterfactual, wording: Wording | None = None) -> Changes |
     return Changes(Caption(title, f"{this.now} → {this.then}", tuple(notes), alt), panels, statistics.n_rows, teller)
 
 
-def _panel(this: Explanation, j: int, statistics: ColumnStatistics) -> Panel:
+def _sides(this: Explanation) -> dict[int, Side]:
+    """By feature, with which values the answer still holds, where that is asked for and more than one."""
+    batch = this.batch
+    if not this.formatter.formatter.wording.regions or batch.is_best_effort:
+        return {}
+    return {side.feature: side for side in boxes_of(batch)[0].sides if not side.is_single}
+
+
+def _panel(this: Explanation, j: int, statistics: ColumnStatistics, side: Side | None) -> Panel:
     before, after = float(this.row[j]), float(this.values[j])
     spread: Numbers | Categories
     if this.batch.schema.columns[j].is_categorical:
-        codes = codes_of(np.array([before, after])).tolist()
-        spread = _categories(this, j, statistics, *codes)
+        old, new = codes_of(np.array([before, after])).tolist()
+        chosen = () if side is None or side.codes is None else codes_of(np.array(side.codes)).tolist()
+        spread = _categories(this, j, statistics, old, new, chosen)
     else:
-        spread = _numbers(this, j, statistics, before, after)
+        spread = _numbers(this, j, statistics, before, after, side)
     return Panel(this.step(j), spread)
 
 
-def _numbers(this: Explanation, j: int, statistics: ColumnStatistics, before: float, after: float) -> Numbers:
+def _numbers(
+    this: Explanation, j: int, statistics: ColumnStatistics, before: float, after: float, side: Side | None
+) -> Numbers:
     n_rows = this.batch.provenance.statistics.n_rows
     share = statistics.n_missing / n_rows if n_rows else 0.0
     chance = this.formatter.percent(share) if statistics.n_missing else ""
     temporal = this.batch.schema.columns[j].temporal
-    edges, heights, is_cut = _seen(statistics.edges, evened(statistics, temporal), np.array([before, after]))
+    region = None if side is None else (side.low, side.high)
+    ends = [] if region is None else [end for end in region if np.isfinite(end)]
+    edges, heights, is_cut = _seen(statistics.edges, evened(statistics, temporal), np.array([before, after, *ends]))
     is_whole = temporal is None and statistics.is_exact and statistics.decimals == 0
-    return Numbers(edges, heights, before, after, share, this.formatter.missing, chance, is_cut, is_whole, temporal)
+    missing = this.formatter.missing
+    return Numbers(edges, heights, before, after, share, missing, chance, is_cut, is_whole, temporal, region)
 
 
 def _seen(edges: Floats, heights: Floats, marks: Floats) -> tuple[Floats, Floats, bool]:
@@ -136,7 +160,9 @@ def _seen(edges: Floats, heights: Floats, marks: Floats) -> tuple[Floats, Floats
     return edges[first : last + 2], heights[first : last + 1], True
 
 
-def _categories(this: Explanation, j: int, statistics: ColumnStatistics, before: int, after: int) -> Categories:
+def _categories(
+    this: Explanation, j: int, statistics: ColumnStatistics, before: int, after: int, region: Sequence[int]
+) -> Categories:
     """The two categories and the most frequent others, the most frequent first; a missing value comes last.
 
     Of ordered categories, the lowest first.
@@ -160,4 +186,5 @@ def _categories(this: Explanation, j: int, statistics: ColumnStatistics, before:
     bars = [Bar(this.formatter.value(j, code), int(counts[code])) for code in shown]
     n_left_out = sum(int(counts[code]) for code in left_out)
     rest = Bar(this.teller.counted("plot.others", len(left_out)), n_left_out) if left_out else None
-    return Categories(tuple(bars), shown.index(before), shown.index(after), rest)
+    inside = tuple(shown.index(code) for code in region if code in shown)
+    return Categories(tuple(bars), shown.index(before), shown.index(after), rest, inside)

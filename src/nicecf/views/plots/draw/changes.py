@@ -24,6 +24,7 @@ _LEFT, _RIGHT = MARGIN + _NAMES + 0.25, _WIDTH - MARGIN
 _PAD = 0.14  # above and below what a panel holds
 _HISTOGRAM, _ARROW, _AXIS = 0.5, 0.3, 0.22
 _BAR = 0.22
+_BAND = 0.06  # how thick a region is on its axis
 _MISSING_ROOM = 1.2
 
 
@@ -86,6 +87,11 @@ def _legend(sheet: Sheet[P], y: float, shown: Changes) -> None:
         sheet.mark(x + 0.06, y, form, color, size)
         sheet.text(x + 0.16, y, words, SMALL)
         x += 0.16 + ruler.width(words, SMALL) + 0.25
+    if any(panel.spread.region for panel in shown.panels):
+        sheet.box(x, y - _BAND / 2, 0.2, _BAND, look.after)
+        words = teller.say("plot.region")
+        sheet.text(x + 0.26, y, words, SMALL)
+        x += 0.26 + ruler.width(words, SMALL) + 0.25
     sheet.box(x, y - 0.05, 0.16, 0.1, look.bar)
     words = teller.counted("plot.training_rows", shown.n_rows)
     sheet.text(x + 0.22, y, ruler.cut(words, _RIGHT - x - 0.22, SMALL), SMALL, color=look.pale)
@@ -95,7 +101,8 @@ def _histogram(sheet: Sheet[P], spread: Numbers, top: float, teller: Teller) -> 
     look = sheet.look
     marks = [value for value in (spread.before, spread.after) if not np.isnan(value)]
     has_gap = len(marks) < 2 or spread.share_missing > 0
-    limits = [*marks, *spread.edges.tolist()]
+    ends = [end for end in spread.region or () if np.isfinite(end)]
+    limits = [*marks, *ends, *spread.edges.tolist()]
     low, high = (min(limits), max(limits)) if limits else (0.0, 0.0)
     end = _RIGHT - (_MISSING_ROOM if has_gap else 0.1)
     scale = Scale(low, high, _LEFT + 0.1, end - (0.2 if spread.is_cut else 0.0))
@@ -107,6 +114,11 @@ def _histogram(sheet: Sheet[P], spread: Numbers, top: float, teller: Teller) -> 
             height = max(_HISTOGRAM * count / most, 0.012)
             sheet.box(scale.at(start), base - height, scale.at(stop) - scale.at(start), height, look.bar)
     sheet.line([_LEFT, scale.end + 0.1], [base, base], look.pale, 0.8)
+    if spread.region is not None:
+        # An open end goes on to the end of the axis.
+        start, stop = (scale.at(end) if np.isfinite(end) else None for end in spread.region)
+        start, stop = _LEFT if start is None else start, scale.end + 0.1 if stop is None else stop
+        sheet.box(start, base - _BAND / 2, max(stop - start, 0.03), _BAND, look.after, over=3)
     if spread.is_cut:
         sheet.text(scale.end + 0.13, base, "···", color=look.pale)
     for tick in ticks_of(low, high, 6, spread.temporal, teller, whole=spread.is_whole):
@@ -157,6 +169,8 @@ def _bars(sheet: Sheet[P], spread: Categories, top: float, teller: Teller) -> No
         width = 0.0 if bar is spread.rest else max(scale.at(bar.count) - start, 0.012)
         sheet.box(start, middle - 0.32 * _BAR, width, 0.64 * _BAR, look.bar)
         sheet.text(start + width + 0.06, middle, count, SMALL, color=look.pale)
+    for i in spread.region:
+        sheet.box(start - _BAND, middles[i] - 0.32 * _BAR, _BAND, 0.64 * _BAR, look.after, over=3)
     x, before, after = _LEFT + 0.3, middles[spread.before], middles[spread.after]
     # Bent to the left, away from the labels, whichever way it goes; to the next line it is straight.
     bend = 0.0 if abs(spread.after - spread.before) == 1 else 0.35 if after < before else -0.35
