@@ -42,7 +42,7 @@ def nice():
     [
         ({"optimize": "sparcity"}, r"optimize='sparcity' is not known; choose one of 'none', 'sparsity', 'proximity', 'plausibility', 'balanced' or pass a reward function\. Did you mean 'sparsity'\?"),
         ({"optimize": 3}, "optimize=3 is not known"),
-        ({"search": "thorogh"}, r"search='thorogh' is not known; choose one of 'greedy', 'thorough'\. Did you mean 'thorough'\?"),
+        ({"search": "thorogh"}, r"search='thorogh' is not known; choose one of 'greedy', 'thorough', 'exact'\. Did you mean 'thorough'\?"),
         ({"search": "thorough", "optimize": "none"}, "search='thorough' needs an objective that compares counterfactuals; optimize='none' compares none. Choose one of 'sparsity'"),
         ({"search": "thorough", "optimize": lambda round: round.score}, "optimize=a reward function compares none"),
         ({"search": "greedy", "optimize": "balanced"}, "optimize='balanced' needs search='thorough'"),

@@ -90,7 +90,7 @@ def _outcome(batch: Batch, at: int) -> Record:
         ],
         "donor": None if donor is pd.NA else int(donor),
         # Records of searches that prove nothing have none, as those of before.
-        **({"proof": proof.to_plain()} if (proof := batch.proofs[at]) is not NO_PROOF else {}),
+        **({"proof": proof.to_plain()} if (proof := batch.proofs[at]) != NO_PROOF else {}),
     }
 
 

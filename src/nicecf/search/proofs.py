@@ -14,7 +14,7 @@ Status = Literal["optimal", "infeasible", "bound", "none"]
 
 @dataclass(frozen=True)
 class Proof:
-    """``cost``: of the answer, NaN if there is none; ``bound``: no answer costs less.
+    """``cost``: of the answer, None if there is none; ``bound``: no answer costs less.
 
     ``objective``: what is counted, "changes" or "distance". ``by``: what proved it: a solver and its version, or
     "leaves", the sum of the best leaves within reach.
@@ -22,7 +22,7 @@ class Proof:
 
     status: Status
     objective: str = ""
-    cost: float = np.nan
+    cost: float | None = None
     bound: float = 0.0
     by: str = ""
 
@@ -32,7 +32,7 @@ class Proof:
         return {
             "status": self.status,
             "objective": self.objective,
-            "cost": None if np.isnan(self.cost) else self.cost,
+            "cost": self.cost,
             "bound": self.bound,
             "gap": None if np.isnan(self.gap) else self.gap,
             "solver": solver or None,
@@ -48,7 +48,7 @@ class Proof:
         """
         if self.status == "optimal":
             return 0.0
-        if np.isnan(self.cost) or self.status == "none":
+        if self.cost is None or self.status == "none":
             return np.nan
         return max(0.0, 1.0 - self.bound / self.cost) if self.cost > 0 else 0.0
 

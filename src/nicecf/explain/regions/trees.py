@@ -17,7 +17,7 @@ from nicecf.models.trees.ensemble import NotSupported
 from nicecf.models.trees.reach import Bounds, Boxes, leaves_within
 from nicecf.models.twin import TreeTwin
 from nicecf.support.types import Bools, Floats, Ints
-from nicecf.tables.schema import Schema
+from nicecf.tables.schema import Schema, differs
 
 # How many boxes are bounded for one counterfactual; what would take more is not added.
 MOST_BOXES = 4096
@@ -32,40 +32,14 @@ def tree_cells(
     twin: TreeTwin, schema: Schema, after: Floats, rooms: list[Room], decided: int
 ) -> tuple[list[Axis], Bounds]:
     """The cells of each feature, and what bounds the answers in boxes of them; NotSupported if they are not known."""
-    ensemble, inputs = twin._ensemble, twin._inputs
-    by_column = inputs.by_column(len(after))
-
-    def compared(rows: Floats) -> Floats:
-        return ensemble.compared(inputs(rows.copy(), schema))
-
-    (own,) = compared(after[None])
-    varying: dict[int, Ints] = {}
-    for room in rooms:
-        others = [room.before] if room.codes is None else room.codes.tolist()
-        moved = np.tile(after, (len(others), 1))
-        moved[:, room.position] = others
-        is_other = (compared(moved) != own) & ~(np.isnan(compared(moved)) & np.isnan(own))
-        varying[room.position] = np.flatnonzero(is_other.any(axis=0))
-        is_known = bool(by_column[room.position])
-        if room.codes is None:
-            is_known &= len(varying[room.position]) == 1 and is_monotone_input(
-                inputs, schema, room.position, zero_may_be_missing=ensemble.absent_is_missing
-            )
-            is_known &= schema.columns[room.position].temporal is None
-            is_known &= not (ensemble._zero_is_missing | np.isin(np.arange(len(own)), ensemble.split_by_sets))[
-                varying[room.position]
-            ].any()
-        if not is_known:
-            raise NotSupported("a feature is not one input of the trees that grows with it")
-    flat = np.concatenate(list(varying.values()))
-    if len(flat) != len(np.unique(flat)):
-        raise NotSupported("two features share an input")
+    ensemble, inputs, _, _ = twin.parts
 
     def with_values(position: int, number: int | slice, values: Floats) -> Floats:
         rows = np.tile(after, (len(values), 1))
         rows[:, position] = values
-        return compared(rows)[:, number]
+        return ensemble.compared(inputs(rows, schema))[:, number]
 
+    varying = _varying(twin, schema, after, rooms, with_values)
     numbers, categories = [], []
     for room in rooms:
         if room.codes is not None:
@@ -78,6 +52,7 @@ def tree_cells(
         if room.high < _LARGEST:
             high = with_values(room.position, number, np.array([room.high]))[0]
         numbers.append((number, float(low), float(high)))
+    (own,) = with_values(0, slice(None), after[:1])
     leaves = leaves_within(ensemble, own, numbers, categories)
     axes, borders, kept, at = [], [], [], 0
     for room in rooms:
@@ -94,6 +69,34 @@ def tree_cells(
         kept.append(is_kept)
         at += 1
     return axes, Bounds.of(ensemble, leaves, borders, kept, decided)
+
+
+def _varying(
+    twin: TreeTwin, schema: Schema, after: Floats, rooms: list[Room], with_values: Callable[[int, slice, Floats], Floats]
+) -> dict[int, Ints]:
+    """The inputs that each feature moves; NotSupported unless a number moves one alone, which grows with it."""
+    ensemble, inputs, _, _ = twin.parts
+    by_column = inputs.by_column(len(after))
+    every = slice(None)
+    (own,) = with_values(0, every, after[:1])
+    is_by_value = ensemble._zero_is_missing | np.isin(np.arange(len(own)), ensemble.split_by_sets)
+    varying: dict[int, Ints] = {}
+    for room in rooms:
+        others = np.array([room.before]) if room.codes is None else room.codes
+        moved = np.flatnonzero(differs(with_values(room.position, every, others), own).any(axis=0))
+        varying[room.position] = moved
+        is_known = bool(by_column[room.position])
+        if room.codes is None:
+            is_known &= len(moved) == 1 and is_monotone_input(
+                inputs, schema, room.position, zero_may_be_missing=ensemble.absent_is_missing
+            )
+            is_known &= schema.columns[room.position].temporal is None and not is_by_value[moved].any()
+        if not is_known:
+            raise NotSupported("a feature is not one input of the trees that grows with it")
+    flat = np.concatenate(list(varying.values()))
+    if len(flat) != len(np.unique(flat)):
+        raise NotSupported("two features share an input")
+    return varying
 
 
 def _last_left(thresholds: Floats, compared: Callable[[Floats], Floats]) -> Floats:

@@ -119,7 +119,7 @@ class Exact:
         objective, by = "changes" if self._by_changes else "distance", solver if verdict.by_solver else "leaves"
         best = verdict.best
         if best is None:
-            return Proof("infeasible" if verdict.is_proven else "none", objective, np.nan, 0.0, by)
+            return Proof("infeasible" if verdict.is_proven else "none", objective, None, 0.0, by)
         if verdict.is_proven:
             return Proof("optimal", objective, best.cost, best.cost, by)
         bound = np.ceil(verdict.bound - 1e-6) if self._by_changes else verdict.bound
