@@ -14,7 +14,7 @@ from nicecf.explain.ask import Call
 from nicecf.explain.explainer import Explainer
 from nicecf.explain.feature_weights import weighed
 from nicecf.explain.fitted import Fitted, Models, Plausibility, refusal
-from nicecf.explain.formulas import formulas_of
+from nicecf.explain.formulas import ProofBasis, bounds_of, formulas_of
 from nicecf.explain.other_donors import OtherRows, TrainingRows, donors_of, with_donors
 from nicecf.explain.pipeline import explain
 from nicecf.explain.score_targets import LastOne, target_of, towards
@@ -22,8 +22,8 @@ from nicecf.explain.search_options import SearchOptions
 from nicecf.explain.targets import meant
 from nicecf.explain.training import ModelOptions, Training, TreeCells, learn, measured_cost, twin_for
 from nicecf.models.decision import Panel, check_min_probability
-from nicecf.models.readable import Formula
 from nicecf.models.threads import advice_on_threads
+from nicecf.models.twin import Twin
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called, described
 from nicecf.rules.constraints import Constraints
@@ -405,14 +405,15 @@ class NICE(Explainer):
             )
         assert fitted.neighborhood is not None
         donors = fitted.neighborhood.donors
-        models = replace(fitted.models, formulas=other._formulas(fitted.panel, fitted.schema, donors))
+        basis = other._proof_basis(fitted.panel, fitted.schema, donors, fitted.models.twin)
         search_, neighborhood = other._search_options.searching(
             donors,
             fitted.distance,
             is_refused=refusal(fitted.privacy, fitted.schema),
             plausibility=fitted.plausibility,
-            formulas=models.formulas,
+            basis=basis,
         )
+        models = replace(fitted.models, basis=basis)
         other._keep(replace(fitted, models=models, search=search_, neighborhood=neighborhood))
         other._options = self._options | described(asked) | other._chosen()
         return other
@@ -455,9 +456,9 @@ class NICE(Explainer):
         donors = donors_of(TrainingRows(values, training.outputs, training.decisions, labels), panel, distance)
         if twin is not None:
             donors = donors.with_cells(TreeCells(twin, training.schema))
-        formulas = self._formulas(panel, schema, donors)
+        basis = self._proof_basis(panel, schema, donors, twin)
         search, neighborhood = self._search_options.searching(
-            donors, distance, is_refused=refusal(privacy, schema), plausibility=plausibility, formulas=formulas
+            donors, distance, is_refused=refusal(privacy, schema), plausibility=plausibility, basis=basis
         )
         return Fitted(
             explainer="NICE",
@@ -470,7 +471,7 @@ class NICE(Explainer):
                 twin_cost,
                 uses_twin,
                 confirms=self.accelerate != "unconfirmed",
-                formulas=formulas,
+                basis=basis,
             ),
             distance=distance,
             statistics=statistics,
@@ -483,11 +484,12 @@ class NICE(Explainer):
             label_scores=training.label_scores,
         )
 
-    def _formulas(self, panel: Panel, schema: Schema, donors: DonorSearch) -> tuple[Formula, ...]:
-        """The models as they are read for proofs, if these are asked for."""
-        if not self._search_options.is_exact:
-            return ()
-        return formulas_of([self.model, *self.robust_to], panel, schema, donors)
+    def _proof_basis(self, panel: Panel, schema: Schema, donors: DonorSearch, twin: Twin | None) -> ProofBasis:
+        """What is read of the models for proofs: all of it if they are asked for, else what costs little."""
+        options = self._search_options
+        if options.is_exact:
+            return ProofBasis(formulas_of([self.model, *self.robust_to], panel, schema, donors))
+        return ProofBasis(bounds=bounds_of(twin, schema, donors) if options.is_bounded else None)
 
     def _learned_plausibility(self, values: Floats, schema: Schema, progress: Choice) -> Plausibility | None:
         if self.plausibility is not None:

@@ -20,6 +20,6 @@ def weighed(weights: Floats, fitted: Fitted, options: SearchOptions) -> Fitted:
         distance,
         is_refused=refusal(fitted.privacy, fitted.schema),
         plausibility=fitted.plausibility,
-        formulas=fitted.models.formulas,
+        basis=fitted.models.basis,
     )
     return replace(fitted, distance=distance, search=search, neighborhood=neighborhood)

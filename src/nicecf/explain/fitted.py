@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from nicecf.explain.formulas import NOTHING_READ, ProofBasis
 from nicecf.explain.training import Canaries
 from nicecf.models.decision import Panel
-from nicecf.models.readable import Formula
 from nicecf.models.scorer import Cost, RowFunction, Scorer
 from nicecf.models.twin import NotSupported, Twin
 from nicecf.rules.constraints import Constraints
@@ -32,7 +32,7 @@ class Models:
     """The models that must agree: what they cost, rows that tell whether they are still the same, a faster twin.
 
     ``uses_twin``: whether the twin is asked in the model's place; ``confirms``: whether what it said is asked of the
-    model itself in the end. ``formulas``: the models as they were read for proofs, if they are asked for.
+    model itself in the end. ``basis``: what proofs are made of, as far as they are asked for.
     """
 
     panel: Panel
@@ -42,7 +42,7 @@ class Models:
     twin_cost: Cost
     uses_twin: bool = False
     confirms: bool = True
-    formulas: tuple[Formula, ...] = ()
+    basis: ProofBasis = NOTHING_READ
 
     def scorer(self, schema: Schema, *, by_twin: bool, deadline: float | None = None) -> Scorer:
         """The models, or the twin, for one call; ``schema`` is that of its rows."""

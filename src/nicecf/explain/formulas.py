@@ -1,8 +1,9 @@
-"""The models of a panel as formulas, which a proof needs; OptionError for those that cannot be read."""
+"""What proofs are made of: the models of a panel as formulas; OptionError for those that cannot be read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,33 @@ from nicecf.models.linear_sums import READABLE as LINEAR
 from nicecf.models.readable import Formula
 from nicecf.models.trees import READABLE as TREES
 from nicecf.models.trees.ensemble import NotSupported
+from nicecf.models.twin import TreeTwin, Twin
 from nicecf.rules.computed import ByFunction
 from nicecf.search.donors import DonorSearch
+from nicecf.search.leaf_bounds import LeafBounds
 from nicecf.tables.reduced import ReducedSchema
 from nicecf.tables.schema import Schema
 
 # Donors on which what was read of a model is compared with the model.
 _MOST_COMPARED = 200
+
+
+@dataclass(frozen=True, eq=False)
+class ProofBasis:
+    """``formulas``: of all models, for the exact search; ``bounds``: by the leaves of trees, for the thorough one."""
+
+    formulas: tuple[Formula, ...] = ()
+    bounds: LeafBounds | None = None
+
+
+NOTHING_READ = ProofBasis()
+
+
+def bounds_of(twin: Twin | None, schema: Schema, donors: DonorSearch) -> LeafBounds | None:
+    """What the leaves of trees that were read prove, if there are few enough of them; None for other models."""
+    if not isinstance(twin, TreeTwin) or not len(donors.index.values):
+        return None
+    return LeafBounds.of(Formula.of_twin(twin), schema, donors.values, donors.index.values[0])
 
 
 def formulas_of(models: Sequence[Any], panel: Panel, schema: Schema, donors: DonorSearch) -> tuple[Formula, ...]:

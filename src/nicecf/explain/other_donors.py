@@ -64,6 +64,6 @@ def with_donors(fitted: Fitted, others: OtherRows, options: SearchOptions) -> Fi
         fitted.distance,
         is_refused=refusal(fitted.privacy, others.schema),
         plausibility=fitted.plausibility,
-        formulas=fitted.models.formulas,
+        basis=fitted.models.basis,
     )
     return replace(fitted, schema=others.schema, search=search, neighborhood=neighborhood)

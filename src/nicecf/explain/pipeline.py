@@ -31,8 +31,10 @@ from nicecf.results.provenance import Provenance
 from nicecf.results.table_distance import TableDistance
 from nicecf.rules.parts import Part, keep_rules, kept_text, rules_at
 from nicecf.search.answers import Answers, Points
+from nicecf.search.bounded import Bounded
+from nicecf.search.exact import Exact
 from nicecf.search.proofs import NO_PROOF, Proof
-from nicecf.search.question import Question, in_parts
+from nicecf.search.question import Question, Search, in_parts
 from nicecf.support.phrases import Statement
 from nicecf.support.progress import reporting
 from nicecf.support.types import Bools, Floats, Ints, Objects
@@ -117,16 +119,18 @@ def batch_of(
         model_calls=0 if by_twin_alone else question.score.calls + of_whole.calls,
         model_rows=0 if by_twin_alone else question.score.rows + of_whole.rows,
         target=panel.target,
-        proofs=_proofs(question, answers)[row],
+        proofs=_proofs(question, answers, fitted.search, row),
     )
 
 
-def _proofs(question: Question, answers: Answers) -> Objects:
-    """What is proven of each row; one that needs no change cannot be better, if anything is proven at all."""
-    if answers.proofs is None:
-        return np.full(len(question), NO_PROOF, dtype=object)
-    proofs = answers.proofs.copy()
-    proofs[question.is_answered] = Proof("optimal", cost=0.0)
+def _proofs(question: Question, answers: Answers, search: Search, row: Ints) -> Objects:
+    """What is proven of each entry: of the best of its row. What needs no change is, where a search proves anything."""
+    proofs: Objects = np.full(len(row), NO_PROOF, dtype=object)
+    if answers.proofs is not None:
+        first = np.unique(row, return_index=True)[1]
+        proofs[first] = answers.proofs[row[first]]
+    if isinstance(search, (Bounded, Exact)):
+        proofs[question.is_answered[row]] = Proof("optimal", cost=0.0)
     return proofs
 
 

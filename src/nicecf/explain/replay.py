@@ -186,6 +186,8 @@ def _told(record: Mapping[str, Any], nice: Any) -> Any:
 
 def _proofs_that_differ(then: Any, now: Any) -> tuple[list[str], list[str]]:
     """Differences, and notes: another solver, or another version of it, may prove the same."""
+    if then is None:  # an older nicecf proved nothing, or less
+        return [], []
     if not isinstance(then, dict) or not isinstance(now, dict):
         return list(_compared("proof", then, now)), []
     by = [

@@ -94,7 +94,7 @@ def towards(target: ScoreTarget, fitted: Fitted, options: SearchOptions, *, just
         fitted.distance,
         is_refused=refusal(fitted.privacy, fitted.schema),
         plausibility=fitted.plausibility,
-        formulas=fitted.models.formulas,
+        basis=fitted.models.basis,
     )
     models = replace(fitted.models, panel=panel)
     return replace(fitted, models=models, search=search, neighborhood=neighborhood)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from nicecf.exceptions import OptionError, listed
 from nicecf.explain.fitted import Neighborhood, Plausibility
-from nicecf.models.readable import Formula
+from nicecf.explain.formulas import NOTHING_READ, ProofBasis
 from nicecf.search import objectives
+from nicecf.search.bounded import Bounded
 from nicecf.search.chain import FewChanges, FirstThatHelps, FromDonors
 from nicecf.search.distance import Heom
 from nicecf.search.donors import DonorSearch
@@ -50,6 +51,11 @@ class SearchOptions:
     def is_exact(self) -> bool:
         """Whether what is found is proven to be the best."""
         return self.chosen == "exact"
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether what is found can be compared with what the leaves of trees prove."""
+        return self.chosen == "thorough" and self.mix_donors and self.optimize in _PROVABLE
 
     @property
     def reward(self) -> Reward | None:
@@ -97,14 +103,13 @@ class SearchOptions:
         *,
         is_refused: Callable[[Floats], Bools] | None,
         plausibility: Plausibility | None,
-        formulas: tuple[Formula, ...] = (),
+        basis: ProofBasis = NOTHING_READ,
     ) -> tuple[Search, Neighborhood]:
         """The search among some donors; ``is_refused``: rows that may not be handed out.
 
-        ``formulas``: of the models, which a proof needs.
-
-        ``plausibility``: the measure of it, if there is one. Hybrids are compared by it where the objective needs that
-        or the user gave it; by the autoencoder also where donors are not mixed, as in files from before they could be.
+        ``basis``: what proofs are made of. ``plausibility``: the measure of it, if there is one. Hybrids are compared
+        by it where the objective needs that or the user gave it; by the autoencoder also where donors are not mixed,
+        as in files from before they could be.
         """
         is_compared = self.needs_plausibility or not self.mix_donors
         has_errors = plausibility is not None and (is_compared or not plausibility.is_own)
@@ -148,7 +153,9 @@ class SearchOptions:
             first_questions=first if isinstance(first, Mixed) else None,
         )
         if self.is_exact:
-            return Exact(search, donors, distance, str(self.optimize), formulas, is_refused), neighborhood
+            return Exact(search, donors, distance, str(self.optimize), basis.formulas, is_refused), neighborhood
+        if basis.bounds is not None:
+            return Bounded(search, basis.bounds, distance, str(self.optimize)), neighborhood
         return search, neighborhood
 
 

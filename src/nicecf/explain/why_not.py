@@ -66,7 +66,7 @@ def why_not(question: Question, answers: Answers, fitted: Fitted) -> Reasons:
         for part in question.parts:
             for line, reason, relaxation in looking.of_part(part, np.flatnonzero(is_left[part.lines]), answers.beyond):
                 reasons[line], relaxations[line] = reason, relaxation
-    if answers.proofs is not None:
+    if isinstance(fitted.search, Exact) and answers.proofs is not None:
         for line in np.flatnonzero(is_left).tolist():
             if answers.proofs[line].status == "infeasible":
                 reasons[line] = _proven_reason(question, line, fitted)

@@ -11,7 +11,7 @@ from nicecf.search.alternatives import Alternatives
 from nicecf.search.candidates import LEAST, Candidates, Moves, Proposals, distinct, joined
 from nicecf.search.distance import Heom
 from nicecf.search.groups import Groups
-from nicecf.search.question import Question
+from nicecf.search.question import SAME, Question
 from nicecf.search.training_values import TrainingValues
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.schema import differs
@@ -67,10 +67,10 @@ class RowMoves:
 class Block(RowMoves):
     """Some rows, and the valid candidates for them that nothing beats in changes and distance: ``found``.
 
-    ``lowest``: what the best one of each row costs, ``nearest``: the least distance of those with at most so many
-    changes, one column for each number of them; infinite where there is none. ``scores``: the log-odds of the rows
-    themselves. ``cost`` is of numbers of changes and distances. ``is_refused``: rows that may not be handed out, though
-    the models accept them.
+    ``lowest``: what the best one of each row costs, ``least``: what any costs at least, ``nearest``: the least distance
+    of those with at most so many changes, one column for each number of them; infinite where there is none.
+    ``scores``: the log-odds of the rows themselves. ``cost`` is of numbers of changes and distances. ``is_refused``:
+    rows that may not be handed out, though the models accept them.
     """
 
     def __init__(
@@ -92,6 +92,10 @@ class Block(RowMoves):
         n_rows, n_features = question.rows.shape
         self.nearest = np.full((n_rows, n_features + 1), np.inf)
         self.lowest = np.full(n_rows, np.inf)
+        self.least = np.full(n_rows, -np.inf)
+        if question.least is not None:
+            changes = np.minimum(question.least.changes, n_features).astype(np.intp)  # infinite for no answer at all
+            self.least = cost(changes, question.least.distance)
         self.found = self.known(np.empty(0, dtype=np.intp), question.rows[:0], question.outputs[:0])
 
     # --- candidates ---------------------------------------------------------------------------------------------------
@@ -146,6 +150,10 @@ class Block(RowMoves):
         before = np.where(changes > 0, self.nearest[line, np.maximum(changes - 1, 0)], np.inf)
         return valid.take(order[is_first & (distances < before)])
 
+    def is_open(self) -> Bools:
+        """Which rows have not the best answer that there can be."""
+        return np.asarray(self.lowest > self.least * (1 + SAME))
+
     # --- what they cost -----------------------------------------------------------------------------------------------
 
     def measured(self, line: Ints, values: Floats) -> Floats:
@@ -171,6 +179,7 @@ class Block(RowMoves):
 
     def better(self, proposals: Proposals) -> Proposals:
         """Candidates that would be better than what is known, each once."""
+        proposals = proposals.take(np.flatnonzero(self.is_open()[proposals.line]))
         line, values = proposals.line, proposals.values
         better = np.flatnonzero(self.measured(line, values) < self.lowest[line] - LEAST)
         return proposals.take(better[distinct(line[better], values[better])])

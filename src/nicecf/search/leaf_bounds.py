@@ -8,6 +8,7 @@ only make answers cost more.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,21 +25,22 @@ from nicecf.tables.schema import Schema, differs
 
 # Larger ensembles cost more to look at than the search itself.
 _MOST_LEAVES = 4_096
-# Values of a feature times the splits that ask for it.
+# Values of a feature times splits, or features.
 _MOST_CELLS = 2**25
+# Trees are looked at side by side, each as if it had as many leaves as the largest: so many in all.
+_MOST_PLACES = 16_384
 # Pairs of a row and a leaf that are looked at at once.
 _PAIRS_AT_ONCE = 2**20
-# Costs that are only rounding apart.
-SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class _Feature:
     """What leaves ask of one feature: sets of its training values, by number.
 
-    ``mask_of``: of each leaf, the number of its set; the first one is everything. ``first`` and ``last``: the ends of
-    each set; ``has_missing``: whether a missing value is in it; ``is_empty``: whether no number or category is. The
-    conditions of all sets stand one after the other: which input must be on which side of which node.
+    ``leaves``: those that ask for one, ``mask_of``: the number of its set. ``first`` and ``last``: the ends of each
+    set; ``has_missing``: whether a missing value is in it; ``is_empty``: whether no number or category is. The
+    conditions of all sets stand one after the other, from ``starts`` on: which of the ``nodes`` must be passed, and on
+    which side.
     """
 
     j: int
@@ -49,24 +51,22 @@ class _Feature:
     has_missing: Bools
     is_empty: Bools
     nodes: Ints
+    passed: Ints
     is_left: Bools
     starts: Ints
 
 
 @dataclass(frozen=True, eq=False)
 class LeafBounds:
-    """Bounds for rows of one explainer. ``tree``: of each leaf; ``values``: what it adds."""
+    """Bounds for rows of one explainer. ``tree``: of each leaf, in their order; ``values``: what it adds."""
 
     formula: Formula
-    distance: Heom
     features: tuple[_Feature, ...]
     tree: Ints
     values: Floats
 
     @classmethod
-    def of(
-        cls, formula: Formula, schema: Schema, training: TrainingValues, distance: Heom, row: Floats
-    ) -> LeafBounds | None:
+    def of(cls, formula: Formula, schema: Schema, training: TrainingValues, row: Floats) -> LeafBounds | None:
         """Learn what the leaves ask for; None if there are too many, or an input follows from several columns.
 
         ``row``: any training row.
@@ -77,7 +77,7 @@ class LeafBounds:
         if ensemble.nodes.is_leaf.sum() > _MOST_LEAVES or not formula.by_column(schema).all():
             return None
         try:
-            return cls._read(formula, ensemble, schema, training, distance, row)
+            return cls._read(formula, ensemble, schema, training, row)
         except NotSupported:
             return None
 
@@ -88,7 +88,6 @@ class LeafBounds:
         ensemble: TreeEnsemble,
         schema: Schema,
         training: TrainingValues,
-        distance: Heom,
         row: Floats,
     ) -> LeafBounds | None:
         nodes = ensemble.nodes
@@ -102,11 +101,13 @@ class LeafBounds:
             if training.missing[j] >= 0:
                 values = np.append(values, np.nan)
             values_of.append(values)
+            if len(values) * max(len(splits), len(row)) > _MOST_CELLS:
+                return None
             rows = np.tile(row, (len(values), 1))
             rows[:, j] = values
             inputs = formula.compared(rows, schema)
             moved = np.flatnonzero(differs(inputs, base).any(axis=0) & ensemble.is_used)
-            if (owner[moved] >= 0).any() or len(values) * len(splits) > _MOST_CELLS:
+            if (owner[moved] >= 0).any():
                 return None
             owner[moved] = j
             here = splits[np.isin(nodes.feature[splits], moved)]
@@ -116,16 +117,21 @@ class LeafBounds:
             goes_left[node] = -1 if ensemble.is_left(node, base[:, nodes.feature[node]])[0] else 0
         leaves = _paths(ensemble, owner, goes_left, [(1 << len(values)) - 1 for values in values_of])
         tree = np.array([number for number, _, _ in leaves])
+        if len(ensemble.roots) * int(np.bincount(tree).max()) > _MOST_PLACES:
+            return None
         added = np.zeros((len(leaves), len(ensemble.base)))
         width = nodes.values.shape[1]
         for at, (number, leaf, _) in enumerate(leaves):
             first = int(ensemble.outputs[number])
             added[at, first : first + width] = nodes.values[leaf]
         features = [_feature(j, values, leaves) for j, values in enumerate(values_of)]
-        return cls(formula, distance, tuple(one for one in features if one is not None), tree, added)
+        return cls(formula, tuple(one for one in features if one is not None), tree, added)
 
-    def least(self, question: Question, *, by_changes: bool) -> Floats:
-        """What answers for the rows of a question cost at least: changes, or a distance; infinite for none at all."""
+    def least(self, question: Question, distance: Heom | None) -> Floats:
+        """How far answers for the rows of a question are at least, or, without a distance, how many changes they have.
+
+        Infinite where there is none at all.
+        """
         least = np.zeros(len(question))
         (member, *others) = question.panel.members
         if others or not self.formula.is_current():
@@ -141,33 +147,29 @@ class LeafBounds:
             for at in range(0, len(lines), n_at_once):
                 some = lines[at : at + n_at_once]
                 try:
-                    costs = self._costs(question.rows[some], question.schema, by_changes)
+                    costs = self._costs(question.rows[some], question.schema, distance)
                 except NotSupported:  # the model refuses one of them: nothing is known of these
                     continue
                 least[some] = np.min([self._least(way, costs) for way in ways], axis=0) if ways else np.inf
         return least
 
-    def _costs(self, rows: Floats, schema: Schema, by_changes: bool) -> Floats:
+    def _costs(self, rows: Floats, schema: Schema, distance: Heom | None) -> Floats:
         """What it costs to get into each leaf at least: one line per row."""
         inputs = self.formula.compared(rows, schema)
         costs = np.zeros((len(rows), len(self.tree)))
         for one in self.features:
-            costs[:, one.leaves] += self._of_feature(one, rows[:, one.j], inputs, by_changes)[:, one.mask_of]
+            costs[:, one.leaves] += self._of_feature(one, rows[:, one.j], inputs, distance)[:, one.mask_of]
         return costs
 
-    def _of_feature(self, one: _Feature, own: Floats, inputs: Floats, by_changes: bool) -> Floats:
+    def _of_feature(self, one: _Feature, own: Floats, inputs: Floats, distance: Heom | None) -> Floats:
         """What it costs to get into each set of values of a feature."""
         ensemble = self.formula.sums
         assert isinstance(ensemble, TreeEnsemble)
-        sides = np.array(
-            [ensemble.is_left(node, inputs[:, ensemble.nodes.feature[node]]) for node in one.nodes.tolist()]
-        )
-        is_in = np.logical_and.reduceat(sides == one.is_left[:, None], one.starts, axis=0).T
-        weight = 1.0 if self.distance.weights is None else float(self.distance.weights[one.j])
-        scale = self.distance.scales[one.j]
-        if by_changes:
-            away = np.where(one.is_empty & ~one.has_missing, np.inf, 1.0)[None, :]
-        elif scale == 0:
+        sides = ensemble.is_left(one.nodes, inputs[:, ensemble.nodes.feature[one.nodes]])
+        is_in = np.logical_and.reduceat(sides[:, one.passed] == one.is_left, one.starts, axis=1)
+        weight = 1.0 if distance is None or distance.weights is None else float(distance.weights[one.j])
+        scale = 0.0 if distance is None else float(distance.scales[one.j])
+        if scale == 0:
             away = np.where(one.is_empty & ~one.has_missing, np.inf, weight)[None, :]
         else:
             below, above = one.first[None, :] - own[:, None], own[:, None] - one.last[None, :]
@@ -189,26 +191,34 @@ class LeafBounds:
         """The least cost at which the best leaves within reach add up to a bound."""
         ensemble = self.formula.sums
         assert isinstance(ensemble, TreeEnsemble)
-        added = self.values @ inequality.weights
-        at, gains = [], []
-        for leaves in np.split(np.arange(len(self.tree)), np.flatnonzero(np.diff(self.tree)) + 1):
-            order = np.argsort(costs[:, leaves], axis=1, kind="stable")
-            best = np.maximum.accumulate(added[leaves][order], axis=1)
-            at.append(np.take_along_axis(costs[:, leaves], order, axis=1))
-            gains.append(np.diff(best, axis=1, prepend=0.0))
-        every, gained = np.concatenate(at, axis=1), np.concatenate(gains, axis=1)
+        n_trees, weight = len(ensemble.roots), float(np.abs(inequality.weights).sum())
+        # Tree by tree, with places that no leaf is in at the end of smaller ones.
+        at = np.append(costs, np.full((len(costs), 1), np.inf), axis=1)[:, self._places]
+        added = np.append(self.values @ inequality.weights, -np.inf)[self._places]
+        order = np.argsort(at, axis=2, kind="stable")
+        best = np.maximum.accumulate(np.take_along_axis(np.broadcast_to(added, at.shape), order, axis=2), axis=2)
+        every = np.take_along_axis(at, order, axis=2).reshape(len(costs), -1)
+        gained = np.diff(best, axis=2, prepend=0.0).reshape(len(costs), -1)
         order = np.argsort(every, axis=1, kind="stable")
         every, gained = np.take_along_axis(every, order, axis=1), np.take_along_axis(gained, order, axis=1)
         total = np.cumsum(gained, axis=1) + float(ensemble.base @ inequality.weights)
         sizes = np.abs(self.values).max() * len(ensemble.roots) + np.abs(ensemble.base).max()
-        n_trees, weight = len(ensemble.roots), float(np.abs(inequality.weights).sum())
         rounding = float(np.finfo(ensemble.adds_in).eps) * n_trees * sizes * weight
-        # Gains are added up one by one: nothing counts before the first leaf of every tree is in.
-        is_reached = total >= inequality.bound - rounding
-        is_reached[:, : n_trees - 1] = False
+        # The row's own leaves cost nothing: all trees are in once everything is added that costs as much.
+        is_last = np.append(every[:, 1:] != every[:, :-1], np.ones((len(every), 1), dtype=bool), axis=1)
+        is_reached = is_last & (total >= inequality.bound - rounding)
         first = is_reached.argmax(axis=1)
         reached = np.take_along_axis(every, first[:, None], axis=1)[:, 0]
         return np.where(is_reached.any(axis=1), reached, np.inf)
+
+    @cached_property
+    def _places(self) -> Ints:
+        """The leaves of each tree, a line each; -1 where it has no more."""
+        sizes = np.bincount(self.tree)
+        places = np.full((len(sizes), int(sizes.max())), -1, dtype=np.intp)
+        within = np.arange(len(self.tree)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        places[self.tree, within] = np.arange(len(self.tree))
+        return places
 
 
 def _paths(
@@ -251,6 +261,7 @@ def _feature(
     last = positions.shape[1] - 1 - positions[:, ::-1].argmax(axis=1) if positions.shape[1] else first
     conditions = [path for _, path in distinct]
     sizes = np.array([len(path) for path in conditions])
+    nodes, passed = np.unique(np.array([node for path in conditions for node, _ in path]), return_inverse=True)
     return _Feature(
         j,
         np.array([at for at, _ in asking]),
@@ -259,7 +270,8 @@ def _feature(
         known[last],
         np.asarray((masks & ~is_number).any(axis=1)),
         np.asarray(is_empty),
-        np.array([node for path in conditions for node, _ in path]),
+        nodes,
+        passed.ravel(),
         np.array([is_left for path in conditions for _, is_left in path]),
         np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp),
     )

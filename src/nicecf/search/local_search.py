@@ -42,7 +42,7 @@ def search_locally(block: Block, start: Candidates, donors: Candidates) -> None:
     moves = single_changes(block)
     # A change that costs more than all of what is known is not tried, whatever comes with it.
     costs = block.alone(moves, n_changes=1)
-    is_useful = costs < block.lowest[moves.of]
+    is_useful = (costs < block.lowest[moves.of]) & block.is_open()[moves.of]
     moves, costs = moves.take(is_useful), costs[is_useful]
     back = block.back_to_row(donors.line, donors.values)
     put_back = block.put_back(donors.line, donors.values, back)
@@ -91,7 +91,7 @@ def _centers(block: Block, candidates: Candidates) -> Candidates:
     # By what they cost without a limit: what changes too many features may be pulled back within it.
     costs = block.unlimited(candidates.changes, candidates.distances)
     leads_on &= costs <= _HOPELESS * block.lowest[candidates.line]
-    valid = candidates.take(candidates.is_valid & leads_on)
+    valid = candidates.take(candidates.is_valid & leads_on & block.is_open()[candidates.line])
     changed = differs(block.rows[valid.line], valid.values)
     order = np.lexsort((valid.costs, valid.line))
     once = distinct(valid.line[order], changed[order].astype(np.float64))

@@ -21,9 +21,24 @@ from nicecf.support.progress import Report
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.schema import Schema, differs
 
+# Costs that are only rounding apart.
+SAME = 1e-9
+
 
 def tell_nobody(n_done: int) -> None:
     """Progress that nobody is told."""
+
+
+@dataclass(frozen=True, eq=False)
+class Least:
+    """What an answer for each row costs at least: changes, and a distance; infinite where there is none."""
+
+    changes: Floats
+    distance: Floats
+
+    def take(self, lines: Ints | Bools) -> Least:
+        """That of some of the rows."""
+        return Least(self.changes[lines], self.distance[lines])
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +48,8 @@ class Question:
     ``schema`` knows the categories of these rows, ``trained`` those of the training data. ``error``: how implausible
     float rows are, if there is a measure of it. ``parts``: the rows of a whole call by their rules; a search is asked
     about rows that share theirs, ``rules``. ``given``: the rows with all columns of the table, as they were handed in.
-    ``likely``: the places of donors that are probably the nearest, -1 for
-    none; None if nobody has looked. ``report`` is told how many rows are done.
+    ``likely``: the places of donors that are probably the nearest, -1 for none; None if nobody has looked. ``least``:
+    what answers cost at least, if that is known. ``report`` is told how many rows are done.
     """
 
     schema: Schema
@@ -51,6 +66,7 @@ class Question:
     likely: Ints | None = None
     report: Report = tell_nobody
     given: Floats | None = None
+    least: Least | None = None
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -115,6 +131,7 @@ class Question:
             parts=(),
             likely=None if self.likely is None else self.likely[lines],
             given=None if self.given is None else self.given[lines],
+            least=None if self.least is None else self.least.take(lines),
         )
 
     def by_rules(self, is_asked: Bools) -> Iterator[tuple[Ints, Question]]:

@@ -89,6 +89,7 @@ class Rounds:
             active = np.append(active[is_better], np.arange(len(centers) - len(added), len(centers)))
             rank = rank_within(centers.line, -centers.costs)
             active = active[rank[active] < _KEPT[min(number, len(_KEPT) - 1)]]
+            active = active[self._block.is_open()[centers.line[active]]]
             others = others.take(np.empty(0, dtype=np.intp))
 
     def ahead(self, proposals: Proposals, number: int = 0) -> Floats:

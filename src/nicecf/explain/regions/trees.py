@@ -72,7 +72,11 @@ def tree_cells(
 
 
 def _varying(
-    twin: TreeTwin, schema: Schema, after: Floats, rooms: list[Room], with_values: Callable[[int, slice, Floats], Floats]
+    twin: TreeTwin,
+    schema: Schema,
+    after: Floats,
+    rooms: list[Room],
+    with_values: Callable[[int, slice, Floats], Floats],
 ) -> dict[int, Ints]:
     """The inputs that each feature moves; NotSupported unless a number moves one alone, which grows with it."""
     ensemble, inputs, _, _ = twin.parts

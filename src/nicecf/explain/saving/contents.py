@@ -226,13 +226,13 @@ def fitted_from(nice: Any, parts: Contents, manifest: Mapping[str, Any]) -> Fitt
             "Pass the same function, or fit again."
         )
     schema, distance = parts.privacy.guarded(parts.schema), parts.index.distance
-    models = replace(models, formulas=nice._formulas(models.panel, schema, donors))
+    models = replace(models, basis=nice._proof_basis(models.panel, schema, donors, models.twin))
     search, neighborhood = nice._search_options.searching(
         donors,
         distance,
         is_refused=refusal(parts.privacy, schema),
         plausibility=plausibility,
-        formulas=models.formulas,
+        basis=models.basis,
     )
     fitted = Fitted(
         explainer="NICE",

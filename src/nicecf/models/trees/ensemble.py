@@ -281,12 +281,15 @@ class TreeEnsemble:
             node, start, place = node.take(goes_on), start.take(goes_on), place.take(goes_on)
         return found.reshape(len(self.roots), n_rows)
 
-    def is_left(self, node: int, cells: Floats) -> Bools:
-        """Whether values of the input that a node asks for, as they are compared, go left there."""
+    def is_left(self, node: int | Ints, cells: Floats) -> Bools:
+        """Whether values of the inputs that nodes ask for, as they are compared, go left there.
+
+        One node for all values, or as many as the last axis has.
+        """
         nodes = self.nodes
         is_left = (cells <= nodes.threshold[node]) | (np.isnan(cells) & nodes.missing_left[node])
-        if nodes.category_set[node] >= 0:
-            is_left |= self.is_in_set(np.full(len(cells), node), cells)
+        if (nodes.category_set[node] >= 0).any():
+            is_left |= self.is_in_set(np.asarray(node), cells)
         return np.asarray(is_left)
 
     def is_in_set(self, node: Ints, cell: Floats) -> Bools:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import expit
 
-from nicecf.models.trees.ensemble import Nodes, TreeEnsemble
+from nicecf.models.trees.ensemble import TreeEnsemble
 from nicecf.support.types import Bools, Floats, Ints
 
 # How far a probability must be from where the decision turns: the last digits of exp, by the precision of the sums.
@@ -63,7 +63,7 @@ def leaves_within(
         found.append(front.take(is_leaf))
         front = front.take(~is_leaf)
         front = _joined(
-            [_children(front, nodes, row, owner, len(numbers), categories, left=left) for left in (True, False)]
+            [_children(front, ensemble, row, owner, len(numbers), categories, left=left) for left in (True, False)]
         )
     every = _joined(found)
     return every.take(np.argsort(every.tree, kind="stable"))
@@ -71,7 +71,7 @@ def leaves_within(
 
 def _children(
     front: Leaves,
-    nodes: Nodes,
+    ensemble: TreeEnsemble,
     row: Floats,
     owner: Ints,
     n_numbers: int,
@@ -80,11 +80,12 @@ def _children(
     left: bool,
 ) -> Leaves:
     """The left or the right children of nodes, in so far as rows get there."""
+    nodes = ensemble.nodes
     own, threshold = owner[nodes.feature[front.node]], nodes.threshold[front.node]
     is_there = np.ones(len(own), dtype=bool)
     fixed = np.flatnonzero(own < 0)
     node = front.node[fixed]
-    is_there[fixed] = _goes_left(nodes, node, row[nodes.feature[node]]) == left
+    is_there[fixed] = ensemble.is_left(node, row[nodes.feature[node]]) == left
     low, high, codes = front.low.copy(), front.high.copy(), [one.copy() for one in front.codes]
     for at in range(n_numbers):
         here = np.flatnonzero(own == at)
@@ -96,22 +97,11 @@ def _children(
     for at, inputs in enumerate(categories):
         here = np.flatnonzero(own == n_numbers + at)
         node = front.node[here]
-        goes_left = np.stack([_goes_left(nodes, node, one[nodes.feature[node]]) for one in inputs], axis=1)
+        goes_left = np.stack([ensemble.is_left(node, one[nodes.feature[node]]) for one in inputs], axis=1)
         codes[at][here] &= goes_left == left
         is_there[here] = codes[at][here].any(axis=1)
     children = nodes.left[front.node] if left else nodes.right[front.node]
     return Leaves(front.tree, children, low, high, tuple(codes)).take(is_there)
-
-
-def _goes_left(nodes: Nodes, node: Ints, cell: Floats) -> Bools:
-    sets, lines = nodes.sets, nodes.category_set[node]
-    is_left = (cell <= nodes.threshold[node]) | (np.isnan(cell) & nodes.missing_left[node])
-    if len(sets):
-        others = sets.shape[1] - 1
-        code = np.trunc(cell)
-        code = np.where((code >= 0) & (code < others), code, others).astype(np.intp)
-        is_left |= (lines >= 0) & sets[lines, code]
-    return np.asarray(is_left)
 
 
 def _varies(values: Floats) -> bool:
