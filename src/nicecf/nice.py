@@ -489,7 +489,9 @@ class NICE(Explainer):
         options = self._search_options
         if options.is_exact:
             return ProofBasis(formulas_of([self.model, *self.robust_to], panel, schema, donors))
-        return ProofBasis(bounds=bounds_of(twin, schema, donors) if options.is_bounded else None)
+        # A bound tells how near the nearest training value of a leaf is: not of guarded training rows.
+        is_bounded = options.is_bounded and self.share_donor and self.min_count == 1
+        return ProofBasis(bounds=bounds_of(twin, schema, donors) if is_bounded else None)
 
     def _learned_plausibility(self, values: Floats, schema: Schema, progress: Choice) -> Plausibility | None:
         if self.plausibility is not None:

@@ -108,8 +108,8 @@ class SearchOptions:
         """The search among some donors; ``is_refused``: rows that may not be handed out.
 
         ``basis``: what proofs are made of. ``plausibility``: the measure of it, if there is one. Hybrids are compared
-        by it where the objective needs that or the user gave it; by the autoencoder also where donors are not mixed,
-        as in files from before they could be.
+        by it where the objective needs that or the user gave it; by the autoencoder also where donors are not mixed, as
+        in files from before they could be.
         """
         is_compared = self.needs_plausibility or not self.mix_donors
         has_errors = plausibility is not None and (is_compared or not plausibility.is_own)
@@ -154,9 +154,8 @@ class SearchOptions:
         )
         if self.is_exact:
             return Exact(search, donors, distance, str(self.optimize), basis.formulas, is_refused), neighborhood
-        if basis.bounds is not None:
-            return Bounded(search, basis.bounds, distance, str(self.optimize)), neighborhood
-        return search, neighborhood
+        bounds = basis.bounds
+        return search if bounds is None else Bounded(search, bounds, distance, str(self.optimize)), neighborhood
 
 
 def _comparing() -> tuple[str, ...]:
