@@ -21,6 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from nicecf import NICE, Constraints, replay
 from nicecf.exceptions import OptionError
@@ -365,6 +366,107 @@ def test_nothing_that_is_optimal_is_a_training_row_that_may_not_be_shared():
         lambda i, o: (fitted.predict(o) != before[i]) & np.array([tuple(one) not in shared for one in o]),
         "proximity",
     )
+
+
+def test_what_no_training_row_reaches_is_found_all_the_same():
+    # The presolve of ortools 9.15 lost the best answer of such rows, and "proved" a worse one.
+    for seed, line in ((435, 7), (1268, 0)):
+        random = np.random.default_rng(seed)
+        k = int(random.choice([2, 3, 4]))
+        X = random.integers(0, 3, (25, 4)).astype(float)
+        y = np.digitize(X @ random.normal(size=4) + random.normal(0, 0.3, 25), [-0.7, 0.7, 1.5][: k - 1])
+        random.random()
+        n_trees = int(random.integers(3, 9))
+        fitted = GradientBoostingClassifier(n_estimators=n_trees, max_depth=2, random_state=0).fit(X, y)
+        shares = fitted.predict_proba(everything(X, X[0]))
+        c = int(random.integers(k)) % shares.shape[1]
+        own = np.unique(shares[shares.argmax(axis=1) == c, c])
+        own = own[own > fitted.predict_proba(X)[:, c].max() + 1e-6]
+        if not len(own):
+            continue
+        margin = float((fitted.predict_proba(X)[:, c].max() + own[0]) / 2)
+        nice = NICE(fitted, search="exact", optimize="proximity", min_probability=margin).fit(X, y)
+
+        def is_accepted(i, others, fitted=fitted, c=c, margin=margin):
+            shares = fitted.predict_proba(others)
+            return (shares.argmax(axis=1) == c) & (shares[:, c] >= margin)
+
+        check(nice, X, X[[line]], is_accepted, "proximity", target_class=fitted.classes_[c])
+
+
+def test_distances_are_told_apart_however_large_one_of_them_is():
+    random = np.random.default_rng(24)
+    X = random.integers(0, 4, (60, 4)) + random.integers(0, 3, (60, 4)) * 0.13
+    y = (X[:, 0] + X[:, 1] + random.normal(0, 1.5, 60) > 3).astype(int)
+    fitted = GradientBoostingClassifier(n_estimators=6, max_depth=2, random_state=0).fit(X, y)
+    best = max(fitted.predict_proba(everything(X, X[0]))[:, 1])
+    margin = float((fitted.predict_proba(X)[:, 1].max() + best) / 2)
+    row = X[[np.argmin(fitted.predict_proba(X)[:, 1])]].copy()
+    row[0, 3] = 1e9
+    nice = NICE(fitted, search="exact", optimize="proximity", min_probability=margin).fit(X, y)
+    check(nice, X, row, lambda i, o: fitted.predict_proba(o)[:, 1] >= margin, "proximity", target_class=1)
+
+
+def test_models_of_a_conflict_are_named_once_and_the_search_for_it_ends():
+    random = np.random.default_rng(0)
+    X = random.integers(0, 4, (60, 2)).astype(float)
+    y = (X[:, 0] > 1).astype(int)
+    one, other = (DecisionTreeClassifier(max_depth=depth).fit(X, y) for depth in (2, 1))
+    rules = Constraints(immutable=[0])
+    cfs = NICE(one, search="exact", robust_to=[other], constraints=rules).fit(X, y).explain(X[:1])
+    assert cfs.proof[0] == "infeasible"
+    assert "In conflict: 0 may not change" in cfs.reasons[0]
+    assert "model" not in cfs.reasons[0].partition("In conflict")[2]
+
+
+def test_shares_of_several_classes_that_are_wanted_do_not_go_round_in_circles():
+    random = np.random.default_rng(0)
+    X = random.integers(0, 4, (60, 1)).astype(float)
+    y = np.digitize(X[:, 0] + random.normal(0, 1, 60), [0.7, 1.5, 2.3])
+    fitted = GradientBoostingClassifier(n_estimators=5, max_depth=2, random_state=0).fit(X, y)
+    nice = NICE(fitted, search="exact", decision={2: 0.2}, min_probability=0.4).fit(X, y)
+    cfs = nice.explain(np.array([[0.0]]), target_class=[0, 3], time_budget=20)
+    assert cfs.proof[0] in ("optimal", "infeasible")
+
+
+def test_a_model_that_says_one_thing_within_reach_beside_another():
+    random = np.random.default_rng(64)
+    X = random.integers(0, 3, (60, 3)).astype(float)
+    y = (X.sum(axis=1) + random.normal(0, 0.5, 60) > 3).astype(int)
+    one = RandomForestClassifier(5, max_depth=3, random_state=64).fit(X, y)
+    other = DecisionTreeClassifier(max_depth=1).fit(X, y)
+    nice = NICE(one, search="exact", robust_to=[other]).fit(X, y)
+    before = one.predict(X[[2]])
+
+    def is_accepted(i, others):
+        return (one.predict(others) != before[i]) & (other.predict(others) != before[i])
+
+    check(nice, X, X[[2]], is_accepted, "sparsity")
+
+
+@pytest.mark.parametrize(
+    "model", [HistGradientBoostingClassifier(max_iter=2), LogisticRegression()], ids=["trees", "linear"]
+)
+def test_a_model_that_says_the_same_of_everything(model):
+    X, y = np.ones((60, 1)), np.arange(60) % 3
+    cfs = NICE(model.fit(X, y), search="exact").fit(X, y).explain(X[:1])
+    assert cfs.proof.tolist() == ["infeasible"]
+
+
+@pytest.mark.parametrize("cutoff", [1e-7, 1 - 1e-7])
+def test_cutoffs_beyond_single_precision(cutoff):
+    from xgboost import XGBClassifier
+
+    X, y = table(30)
+    sure = {"learning_rate": 1.0, "reg_lambda": 0.0, "min_child_weight": 0.0}
+    fitted = XGBClassifier(n_estimators=30, max_depth=3, n_jobs=1, **sure).fit(X, y)
+    nice = NICE(fitted, search="exact", optimize="proximity", decision=cutoff).fit(X, y)
+
+    def is_high(others):
+        return fitted.predict_proba(others)[:, 1].astype(float) >= cutoff
+
+    before = is_high(X[:4])
+    check(nice, X, X[:4], lambda i, others: is_high(others) != before[i], "proximity")
 
 
 def test_rules_in_conflict_are_named_and_no_others():

@@ -59,7 +59,7 @@ class RobustTo:
     name = "robust_to"
 
     def abouts(self, panel: Panel) -> Iterable[int]:
-        return range(1, len(panel.members))
+        return (number for number in range(1, len(panel.members)) if number not in panel.silent)
 
     def without(self, panel: Panel, about: Any) -> Panel:
         return panel.without(about)

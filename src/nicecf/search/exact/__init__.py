@@ -122,7 +122,7 @@ class Exact:
             return Proof("infeasible" if verdict.is_proven else "none", objective, None, 0.0, by)
         if verdict.is_proven:
             return Proof("optimal", objective, best.cost, best.cost, by)
-        bound = np.ceil(verdict.bound - 1e-6) if self._by_changes else verdict.bound
+        bound = max(np.ceil(verdict.bound - 1e-6), 1.0) if self._by_changes else verdict.bound
         return Proof("optimal" if bound >= best.cost else "bound", objective, best.cost, float(bound), by)
 
 

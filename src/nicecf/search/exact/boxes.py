@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from nicecf.search.exact.cells import Cells, Leaf, as_mask, bits_of
 from nicecf.search.exact.solver import Part
@@ -18,6 +19,8 @@ from nicecf.support.types import Bools, Floats, Ints
 
 # Leaves of which all pairs are looked at.
 MOST_PAIRED = 1_500
+# By which share costs are lowered before they are rounded to single precision and added up.
+_SINGLE = 1e-5
 # Leaves are looked at again as long as so large a share of them is left out.
 _WORTH_IT = 0.03
 
@@ -154,7 +157,7 @@ class Box:
         starts = np.flatnonzero(np.diff(tree, prepend=-1))
         useful: Bools = np.ones(len(leaves), dtype=bool)
         for number, one in enumerate(self.parts):
-            if one.reachable is None:
+            if one.reachable is None or not one.reachable.trees:  # of one leaf each: that can hold, or nothing does
                 continue
             can = np.zeros(len(leaves), dtype=bool)
             mine = np.flatnonzero(part == number)
@@ -174,15 +177,16 @@ class Box:
             useful &= can
         return useful
 
-    def _costs_of_pairs(self, leaves: list[Leaf]) -> Floats:
+    def _costs_of_pairs(self, leaves: list[Leaf]) -> npt.NDArray[np.float32]:
         """What it costs at least to be in two leaves at once; infinite if that is not possible."""
-        costs = np.zeros((len(leaves), len(leaves)))
+        # In single precision, which is faster, and rounded down.
+        costs = np.zeros((len(leaves), len(leaves)), dtype=np.float32)
         for unit, (one, everything) in enumerate(zip(self.cells, self.allowed, strict=True)):
             masks = [leaf.cells.get(unit, everything) for leaf in leaves]
             distinct = {mask: at for at, mask in enumerate(dict.fromkeys(masks))}
             at = np.array([distinct[mask] for mask in masks])
-            of_masks = _costs_of_masks(one, list(distinct))
-            costs += of_masks[at][:, at] if len(distinct) > 1 else of_masks[0, 0]
+            of_masks = (_costs_of_masks(one, list(distinct)) * (1 - _SINGLE)).astype(np.float32)
+            costs += of_masks.take(at, axis=0).take(at, axis=1) if len(distinct) > 1 else of_masks[0, 0]
         return costs
 
     def _only(self, kept: Bools) -> Box | None:
@@ -210,25 +214,26 @@ class Box:
         for _, _, leaf in self._leaves():
             for unit, mask in leaf.cells.items():
                 one = self.cells[unit]
-                extra = one.cheapest(mask) - one.cheapest(self.allowed[unit])
-                if extra > 0:
-                    key = (one.grows and mask > (1 << one.own), extra)
+                cost = one.cheapest(mask)
+                if cost > one.cheapest(self.allowed[unit]):
+                    key = (one.grows and mask > (1 << one.own), cost)
                     counts = beyond.setdefault(unit, {})
                     counts[key] = counts.get(key, 0) + 1
         most, best = 0.0, None
         for unit, counts in sorted(beyond.items()):
+            least = self.cells[unit].cheapest(self.allowed[unit])
             for is_above in (False, True):
                 total = 0
-                for (side, extra), count in sorted(counts.items(), reverse=True):
+                for (side, cost), count in sorted(counts.items(), reverse=True):
                     if side == is_above:
                         total += count
-                        if total * extra > most:
-                            most, best = total * extra, (unit, is_above, extra)
+                        if total * (cost - least) > most:
+                            most, best = total * (cost - least), (unit, is_above, cost)
         if best is None:
             return None
-        unit, is_above, extra = best
+        unit, is_above, cost = best
         one, allowed = self.cells[unit], bits_of(self.allowed[unit], len(self.cells[unit]))
-        is_beyond = allowed & (one.costs >= one.cheapest(self.allowed[unit]) + extra)
+        is_beyond = allowed & (one.costs >= cost)
         if one.grows:
             is_beyond &= (np.arange(len(one)) > one.own) == is_above
         far = as_mask(is_beyond)

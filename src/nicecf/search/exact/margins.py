@@ -127,9 +127,10 @@ def _within(sums: Sums, low: float, high: float) -> Iterator[Inequality]:
         with np.errstate(divide="ignore"):
             low_sum = logit(max(low - rounding, 0.0)) / _steepness(sums)
             high_sum = logit(min(high + rounding, 1.0)) / _steepness(sums)
-    if low > 0:
+    # What is infinite holds always: so near to certainty, probabilities are not told apart.
+    if low > 0 and np.isfinite(low_sum):
         yield Inequality(weights, float(low_sum))
-    if high < 1:
+    if high < 1 and np.isfinite(high_sum):
         yield Inequality(-weights, float(-high_sum))
 
 
@@ -150,20 +151,23 @@ def _of_class(
         bound = 0.0 if sums.link == "identity" else log_ratio / _steepness(sums)
         return Inequality(weights, bound, is_strict)
 
-    def reaches(k: int, share: float, sign: float = 1.0) -> Inequality:
+    def reaches(k: int, share: float, sign: float = 1.0) -> list[Inequality]:
         """The probability of ``k`` is at least a share (or with the other sign at most): of independent outputs."""
         weights = np.zeros(len(sums.base))
         weights[columns[k]] = sign
         if sums.link == "identity":
-            return Inequality(weights, sign * share * _divisor(sums))
-        return Inequality(weights, sign * float(logit(share)) / _steepness(sums))
+            return [Inequality(weights, sign * share * _divisor(sums))]
+        with np.errstate(divide="ignore"):
+            bound = float(logit(np.clip(share - sign * _rounding(sums), 0.0, 1.0)))
+        return [Inequality(weights, sign * bound / _steepness(sums))] if np.isfinite(bound) else []
 
     def at_least(share: float | None) -> tuple[list[Inequality], Share | None]:
         if share is None:
             return [], None
         if sums.link != "softmax":
-            return [reaches(c, share)], None
-        return [], Share(int(columns[c]), share, _steepness(sums))
+            return reaches(c, share), None
+        least = share - _rounding(sums)
+        return [], Share(int(columns[c]), least, _steepness(sums)) if least > 0 else None
 
     if cutoffs is None:
         more, share = at_least(least)
@@ -176,7 +180,12 @@ def _of_class(
         ratios = [above(k, np.log(cutoffs[c] / cutoffs[k])) for k in others if has_cutoff[k] and can_compare]
         yield [*ratios, *more], share
     if not has_cutoff[c] or has_cutoff.all():
-        below = [reaches(k, cutoffs[k], -1.0) for k in np.flatnonzero(has_cutoff).tolist() if sums.link != "softmax"]
+        below = [
+            one
+            for k in np.flatnonzero(has_cutoff).tolist()
+            if sums.link != "softmax"
+            for one in reaches(k, cutoffs[k], -1.0)
+        ]
         rivals = [k for k in others if has_cutoff[k] == has_cutoff[c]]
         if has_cutoff[c]:
             ahead = [above(k, np.log(cutoffs[c] / cutoffs[k])) for k in rivals if can_compare]

@@ -24,8 +24,8 @@ from nicecf.support.types import Bools, Floats
 _MOST_CUTS = 2_000
 # Leaves that the solver gets at once; of more, the box is cut in two first.
 _MOST_SOLVED = 700
-# What is looked for first: something much cheaper than what is known. There is less to look at.
-_SHARES = (0.5, 0.75, 0.9)
+# What is looked for first: something cheaper than what is known. There is less to look at, and often it is there.
+_SHARES = (0.75, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,15 +97,19 @@ class RowProof:
     ) -> Verdict:
         """Prove that nothing costs less than what is known, or find what does."""
         effort = _Effort(deadline, work)
-        limit = np.inf if known is None else known.cost
+        stages = _stages(np.inf if known is None else known.cost, by_changes)
         bound = 0.0
-        for stage in _stages(limit, by_changes):
+        while stages:  # terminates: each is taken off, and what is put on costs less than what was found before
+            stage = stages.pop(0)
             if effort.is_over():
                 return Verdict(known, bound, is_proven=False, by_solver=effort.is_used)
             found, bound, is_proven = self._best_within(stage, effort, bound, by_changes, most_changes)
-            if found is not None or not is_proven:
-                best = known if found is None else found
-                return Verdict(best, bound, is_proven and found is not None, effort.is_used)
+            known = known if found is None else found
+            if not is_proven:
+                return Verdict(known, bound, is_proven=False, by_solver=effort.is_used)
+            if found is not None:
+                # Without a limit, distances are told apart roughly: below what was found, they are told apart again.
+                stages = [] if by_changes or np.isfinite(stage) else [found.cost]
         return Verdict(known, bound, is_proven=True, by_solver=effort.is_used)
 
     def _best_within(
@@ -258,10 +262,9 @@ class RowProof:
         if rules is not None and not rules.are_possible(lines, values[None])[0]:
             program.cuts.append(self._impossible(cells, chosen, values))
             return
-        tangents = list(_tangents(parts, values, self.question))
-        program.more += tangents
-        if not tangents:
-            program.cuts.append(self._alike(cells, parts, chosen))
+        # Not only by tangents: they may be of another alternative than the one that was chosen.
+        program.more += _tangents(parts, values, self.question)
+        program.cuts.append(self._alike(cells, parts, chosen))
 
     def _alike(self, cells: list[Cells], parts: list[Part], chosen: list[int]) -> list[tuple[int, int]]:
         """The cells that lead to the very same leaves as those chosen, by unit: the models say the same of them."""

@@ -27,6 +27,8 @@ from nicecf.support.types import Floats, Ints
 # Costs are whole numbers up to this, and sums up to that.
 _COST_STEPS = 2**26
 _SUM_STEPS = 2**36
+# Smaller sums are nothing.
+_TINY = 1e-200
 _DYADIC = 2**20
 
 
@@ -47,7 +49,8 @@ class Part:
     def slack(self, inequality: Inequality, cells: list[Cells] | None = None) -> float:
         """How far the model's own sum may be from an exact one."""
         if self.reachable is not None:
-            return float(self.reachable.rounding @ np.abs(inequality.weights))
+            # Twice: of two probabilities that add up to 1, the other one may be what is compared.
+            return 2.0 * float(self.reachable.rounding @ np.abs(inequality.weights))
         sums = self.formula.sums
         assert isinstance(sums, LinearSums)
         assert cells is not None
@@ -105,6 +108,8 @@ class Program:
         parameters.max_time_in_seconds = max(seconds, 0.01)
         parameters.max_deterministic_time = work
         parameters.linearization_level = 2
+        # Its presolve loses solutions (ortools 9.15: "optimal" for what is not), and boxes leave it little to do.
+        parameters.cp_model_presolve = False
         status = solver.solve(model.model)
         work = solver.response_proto.deterministic_time
         if status == cp_model.INFEASIBLE:
@@ -122,8 +127,8 @@ class _Model:
         self.model = cp_model.CpModel()
         self.program = program
         finite = max((float(one.costs.max()) for one in program.cells), default=1.0)
-        largest = program.limit if np.isfinite(program.limit) else max(finite * len(program.cells), 1e-300)
-        is_whole = all((one.costs == np.floor(one.costs)).all() for one in program.cells)
+        largest = program.limit if np.isfinite(program.limit) else max(finite * len(program.cells), _TINY)
+        is_whole = all((one.costs == np.floor(one.costs)).all() for one in program.cells) and largest < _COST_STEPS
         self.cost_steps = 1.0 if is_whole else _COST_STEPS / largest
         self._cuts: list[list[Any] | None] = []
         self._literals: list[dict[int, Any]] = []
@@ -272,7 +277,7 @@ class _Model:
         base = float(reachable.base @ weights)
         every = np.concatenate([*added, [base, inequality.bound]])
         is_exact = part.formula.sums.link == "identity" and bool((every * _DYADIC == np.round(every * _DYADIC)).all())
-        largest = max(sum((float(np.abs(one).max()) for one in added), abs(base) + abs(inequality.bound)), 1e-300)
+        largest = max(sum((float(np.abs(one).max()) for one in added), abs(base) + abs(inequality.bound)), _TINY)
         if is_exact:
             # Sums of such numbers are not rounded at all.
             common = float(np.gcd.reduce(np.round(np.abs(every) * _DYADIC).astype(np.int64))) or 1.0
@@ -298,7 +303,7 @@ class _Model:
         contributions = contributions_of(self.program.cells, part, weights)
         base = float(inequality.weights @ sums.base) + contributions.base
         most = sum(float(np.abs(one).max()) for one in contributions.by_cell) + abs(base) + abs(inequality.bound)
-        steps = _SUM_STEPS / max(most, 1e-300)
+        steps = _SUM_STEPS / max(most, _TINY)
         slack = part.slack(inequality, self.program.cells)
         needed = int(np.floor((inequality.bound - base - slack) * steps))
         terms = sum(
