@@ -635,7 +635,7 @@ class TestExplain:
         table = pd.read_csv("out.csv") if ending == "csv" else pd.read_parquet("out.parquet")
         assert len(table) == 0
         assert list(table.columns[:2]) == ["row", "counterfactual"]
-        assert table.columns[15:].tolist() == asked[0].columns.tolist()
+        assert table.columns[17:].tolist() == asked[0].columns.tolist()
         assert run("show", f"out.{ending}") == (0, f"out.{ending}: 0 rows, 0 with a counterfactual\n", "")
         assert "has no row '0'; it has no rows" in run("show", f"out.{ending}", "0")[2]
 
@@ -833,7 +833,7 @@ class TestFormulas:
         assert "Row '@x: -yes (90 %), would be @no (90 %)" in shown
         assert "feature  now    then  P(@no)\n=kind    '=1+1  =1+1" in shown
         table = pd.read_csv("out.csv")
-        own = list(table.columns[1:15])
+        own = list(table.columns[1:17])
         again = (
             "explain",
             "t.nice",

@@ -3,17 +3,32 @@
 import asyncio
 import json
 import re
+import sys
 from urllib.parse import unquote
 
 import httpx
+import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import GradientBoostingClassifier
 
 from nicecf import NICE, Constraints, Wording, replay
 from nicecf.service.app import app_of
 from nicecf.service.keys import Keys, digest
 from nicecf.service.limits import Limits
-from service.conftest import EXPLAIN, client_of, fitted, get, post, rows_of, run, served, table, with_wordings
+from service.conftest import (
+    EXPLAIN,
+    client_of,
+    explained,
+    fitted,
+    get,
+    post,
+    rows_of,
+    run,
+    served,
+    table,
+    with_wordings,
+)
 
 
 class TestAnswers:
@@ -490,3 +505,58 @@ def test_a_client_that_leaves_while_it_is_explained_is_no_error(nice):
     waiting, text = asyncio.run(talk())
     assert waiting == 0
     assert 'nicecf_requests_total{model="credit",status="499"} 1.0' in text
+
+
+def of_trees(**options):
+    """An explainer of a few small trees, which can be read, and the rows that it was fitted on."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.integers(0, 6, (120, 3)) * 1.0, columns=["income", "debt", "years"])
+    y = np.where(X.income - X.debt + random.normal(0, 1, 120) > 0, "yes", "no")
+    model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, y)
+    return NICE(model, **options).fit(X, y), X
+
+
+class TestProofs:
+    def test_an_exact_search_can_be_asked_for_and_says_what_it_proves(self):
+        pytest.importorskip("ortools", reason="proofs need the extra 'exact'")
+        nice, X = of_trees()
+        explanations = explained(served(nice), X[:4], search="exact", optimize="proximity")
+        assert [(one["proof"], one["gap"]) for one in explanations] == [("optimal", 0.0)] * 4
+        expected = nice.with_search(search="exact", optimize="proximity").explain(X[:4])
+        assert [one["text"] for one in explanations] == expected.texts()
+
+    def test_that_there_is_none_has_no_gap(self):
+        pytest.importorskip("ortools", reason="proofs need the extra 'exact'")
+        nice, X = of_trees()
+        rules = {"immutable": ["income", "debt"]}
+        answers = explained(served(nice), X[:8], search="exact", rules=rules, target="yes")
+        none = [one for one in answers if not one["found"]]
+        assert none
+        assert {(one["proof"], one["gap"]) for one in none} == {("infeasible", None)}
+
+    def test_where_nothing_is_proven_nothing_is_said(self, nice):
+        (one,) = explained(served(nice), table(1, seed=1))
+        assert not {"proof", "gap"} & set(one)
+
+    def test_what_somebody_chose_is_not_proven_to_be_anything(self):
+        nice, X = of_trees()
+        body = {"instances": rows_of(X[:1]), "changes": [{"income": 5.0}], "parameters": {"target": "yes"}}
+        (one,) = post(served(nice), body, path=EXPLAIN.replace("explain", "what-if")).json()["explanations"]
+        assert not {"proof", "gap"} & set(one)
+
+    def test_a_missing_solver_is_refused_with_what_to_install(self, monkeypatch):
+        nice, X = of_trees()
+        monkeypatch.setitem(sys.modules, "ortools", None)
+        body = {"instances": rows_of(X[:1]), "parameters": {"search": "exact"}}
+        answer = post(served(nice), body)
+        assert answer.status_code == 400
+        assert answer.json()["error"].startswith(
+            "parameters.search: search='exact' needs ortools, which is not installed"
+        )
+        assert "pip install 'nicecf[exact]'" in answer.json()["error"]
+        assert post(served(nice), {"instances": rows_of(X[:1])}).status_code == 200
+
+    def test_a_model_that_cannot_be_read_is_refused(self, nice):
+        answer = post(served(nice), {"instances": rows_of(table(1)), "parameters": {"search": "exact"}})
+        assert answer.status_code == 400
+        assert "search='exact' cannot read this" in answer.json()["error"]

@@ -7,6 +7,7 @@ from sklearn.linear_model import LinearRegression
 
 from nicecf import NICE
 from service.conftest import EXPLAIN, explained, fitted, get, post, served, table
+from service.test_app import of_trees
 from service.test_display import DENIED, of_debts, of_scores, of_three, takes_missing
 
 VERBS = ("explain", "what-if", "report", "read")
@@ -77,6 +78,20 @@ def test_whatever_is_asked_for_the_answer_is_as_it_says(nice, parameters):
         check.validate({"explanations": [one]})
 
 
+@pytest.mark.parametrize("rules", [{}, {"immutable": ["income", "debt"]}])
+def test_proofs_are_as_it_says(rules):
+    """Of trees, also the thorough search proves some."""
+    nice, X = of_trees()
+    service = served(nice)
+    document = get(service, "/openapi.json").json()
+    answers = explained(service, X[:8], target="yes", rules=rules)
+    assert any("proof" in one for one in answers)
+    check = checker(document, answer_schema(document, EXPLAIN))
+    check.validate({"explanations": answers})
+    answers[0] |= {"proof": "none", "gap": 0.0}
+    assert not check.is_valid({"explanations": answers})
+
+
 @pytest.mark.parametrize("change", [{}, {"income": 60}, {"income": 41, "job": None}])
 def test_what_if_is_answered_as_it_says(change):
     service = served(fitted(takes_missing))
@@ -110,7 +125,7 @@ def test_wrong_requests_are_wrong_by_it(nice):
 def test_each_parameter_that_needs_words_has_them(nice):
     document = get(served(nice), "/openapi.json").json()
     properties = document["components"]["schemas"]["Parameters-credit"]["properties"]
-    for name in ("plans", "language", "display", "letter", "record", "budget"):
+    for name in ("search", "plans", "language", "display", "letter", "record", "budget"):
         assert properties[name]["description"], name
     language = document["paths"]["/v1/models/credit/schema"]["get"]["parameters"][0]
     assert (language["name"], language["schema"]["enum"]) == ("language", ["en", "de"])

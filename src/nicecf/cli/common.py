@@ -251,15 +251,15 @@ def _rules_in_table(options: argparse.Namespace) -> Constraints:
 
 
 def wording_of(options: argparse.Namespace) -> Wording | None:
-    """The wording in a file, in the language that is spoken if one is asked for; None where neither is."""
+    """The wording in a file, in the language and with the regions that are asked for; None where nothing is."""
     from dataclasses import replace
 
     from nicecf import Wording
 
     wording = None if options.wording is None else Wording.from_toml(options.wording)
-    if options.language is None:
-        return wording
-    return Wording(language=options.language) if wording is None else replace(wording, language=options.language)
+    asked = {"language": options.language, "regions": getattr(options, "regions", False) or None}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    return replace(wording or Wording(), **asked) if asked else wording
 
 
 def load_model(options: argparse.Namespace, spec: str | None = None) -> Any:

@@ -30,8 +30,9 @@ examples:
 --out has one line per counterfactual: row, counterfactual (its number), found,
 decision, probability, decision_after, probability_after, n_changes, text,
 changes (JSON), reason, note, said (JSON, for nicecf show), reason_kind, line
-(JSON: what decides), then the features of the counterfactual; a feature with
-one of these names gets the prefix cf_.
+(JSON: what decides), proof (optimal, infeasible or bound), gap (by which share
+of its cost it could be better at most), then the features of the
+counterfactual; a feature with one of these names gets the prefix cf_.
 With --target-score, score and score_after are in place of the probabilities.
 A folder of Parquet files, or a Parquet file with a folder as --out, is
 explained file by file; so is what goes by --engine, as the engine reads it.
@@ -59,6 +60,9 @@ def add(commands: Any) -> None:
     explain_files.add_engine_option(parser)
     parser.add_argument("--report", metavar="FILE", help="also write an HTML report")
     parser.add_argument("--records", metavar="FILE", help="also write audit records (.jsonl), for nicecf replay")
+    parser.add_argument(
+        "--boxes", action="store_true", help="records also say with which values each answer still holds"
+    )
     common.add_model_options(parser, required=False, remembered=" (default: that of fit, unless it is code)")
     rows = parser.add_argument_group("rows")
     rows.add_argument("--id", metavar="COLUMN", help="column with the row labels")
@@ -87,7 +91,7 @@ def add(commands: Any) -> None:
     asked.add_argument("--n", type=int, default=1, metavar="N", help="at most N per row (thorough search only)")
     asked.add_argument("--time-budget", type=float, metavar="SECONDS", help="stop improving results after this time")
     asked.add_argument("--optimize", metavar="GOAL", help="a different goal from that of fit")
-    asked.add_argument("--search", metavar="HOW", help="a different search from that of fit: greedy or thorough")
+    asked.add_argument("--search", metavar="HOW", help="a different search from that of fit: greedy, thorough or exact")
     common.add_rule_options(parser)
     _add_word_options(parser)
     letters.add_letter_options(parser)
@@ -103,6 +107,9 @@ def _add_word_options(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(common.STYLES)} (default: sentence)",
     )
     words.add_argument("--wording", metavar="FILE", help="names, units and classes for the texts, in a TOML file")
+    words.add_argument(
+        "--regions", action="store_true", help="say 'at least 680' where any such value would do, in texts and reports"
+    )
     words.add_argument("--title", help="title of the report")
     add_language_option(words)
 
@@ -118,6 +125,8 @@ def _run(options: argparse.Namespace) -> int:
         if path == "-":
             raise OptionError(f"{option} needs a file; only --out can go to standard output.")
     out_format = options.out_format or (options.format if options.out == "-" else None)
+    if options.boxes and options.records is None:
+        raise OptionError("--boxes is for records: add --records FILE.")
     tablefiles.check_format(options.out, out_format)
     common.check_outputs(
         {"--out": options.out, "--report": options.report, "--records": options.records},
@@ -241,7 +250,7 @@ def _write_records(cfs: Counterfactuals, options: argparse.Namespace, model: str
     from nicecf.support.files import writing
 
     made_of = {"explainer": options.explainer, "model": model, **({"search": search} if search else {})}
-    records = with_files(cfs.to_records(), made_of)
+    records = with_files(cfs.to_records(boxes=options.boxes), made_of)
     lines = "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records)
     with writing(options.records) as file:
         file.write(lines.encode("utf-8", "surrogatepass"))
@@ -252,6 +261,7 @@ def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
     import numpy as np
 
     from nicecf import Wording
+    from nicecf.views.words.proven import counted_proofs
 
     is_changed = cfs.batch.n_changes > 0
     summary = cfs.summary(wording=None if language() == "en" else Wording(language=language()))
@@ -272,6 +282,9 @@ def _told(cfs: Counterfactuals, options: argparse.Namespace) -> str:
     without = [one for one in cfs.batch.reasons if one is not None]
     if without:
         lines.append(("without", phrase("cli.first_of", count=totals.rows - totals.found, first=stated(without[0]))))
+    proven = counted_proofs(cfs.batch, Wording(language=language()))
+    if proven:
+        lines.append(("proven", proven))
     noted = [notes for notes in cfs.batch.notes if notes]
     if noted:
         lines.append(("notes", phrase("cli.first_of", count=len(noted), first=stated(*noted[0]))))

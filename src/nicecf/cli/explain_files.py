@@ -26,7 +26,7 @@ _ENGINES = {
 _NOT_HERE: dict[str, Any] = {
     **dict.fromkeys(("report", "records", "letters", "wording", "title", "codes", "reasons"), None),
     **dict.fromkeys(("format", "out_format", "sep", "decimal", "encoding", "sheet"), None),
-    "raw_csv": False,
+    **dict.fromkeys(("raw_csv", "regions", "boxes"), False),
     "style": "sentence",
     "template": "plain",
     "field": [],

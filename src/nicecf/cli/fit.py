@@ -57,7 +57,10 @@ def add(commands: Any) -> None:
         help="sparsity (the default), proximity, plausibility, balanced, none, ...",
     )
     how.add_argument(
-        "--search", metavar="HOW", help="thorough (the default, but for the goal none) or greedy (the paper's, faster)"
+        "--search",
+        metavar="HOW",
+        help="thorough (the default, but for the goal none), greedy (the paper's, faster), or exact (trees and linear "
+        "models; the best there is, with a proof; needs: pip install 'nicecf[exact]')",
     )
     how.add_argument("--neighbors", type=int, metavar="N", help="donors that the thorough search considers")
     how.add_argument("--one-donor", action="store_true", help="thorough search: all new values from one training row")

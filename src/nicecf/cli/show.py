@@ -126,6 +126,9 @@ def _told(one: Outcome, number: int, count: int, where: str, style: str | None, 
         if one.line is not None and one.line.label != one.predicted_after:  # one quantity: a file has not that of steps
             rows, head = [row[:3] for row in rows], head[:3]
         parts.append(aligned(head, rows, right=[3], cut=[0, 1, 2], width=common.width()))
+    proven = _proven(one, wording)
+    if proven is not None:
+        parts.append(_folded(proven))
     if one.note:
         parts.append(_folded(phrase("cli.show_note", note=one.note)))
     return "\n\n".join(parts)
@@ -137,6 +140,13 @@ def _values(each: SavedChange, wording: Wording | None) -> tuple[str, str]:
 
     said = each.formatted(Formatter(Wording() if wording is None else wording))
     return said.before, said.after
+
+
+def _proven(one: Outcome, wording: Wording | None) -> str | None:
+    from nicecf import Wording
+    from nicecf.views.words.formatter import Formatter
+
+    return one.parts(Formatter(Wording() if wording is None else wording)).proof
 
 
 def _chance_of(one: Outcome, each: SavedChange, wording: Wording | None) -> str:

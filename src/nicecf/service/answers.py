@@ -116,6 +116,7 @@ class _Telling:
             "counterfactuals": [],
             "reason": None if reason is None else self.formatter.statement(reason),
             "notes": [self.formatter.statement(one) for one in batch.notes[at]],
+            **({} if self.are_chosen else _proven(batch, int(batch.rows[at]))),
             **({"letter": self.letters.get(at)} if self.asked.letter and not is_found else {}),
             **({"display": self.display.of_row(at, said)} if self.asked.display else {}),
         }
@@ -158,6 +159,12 @@ class _Telling:
             entries = np.flatnonzero(is_told & (batch.numbers == number))
             found |= zip(entries.tolist(), self.cfs[entries].letters(wording=self.wording), strict=True)
         return found
+
+
+def _proven(batch: Batch, row: int) -> dict[str, Json]:
+    """What is proven of the best answer of a row, or that it has none; nothing where nothing is."""
+    proofs = (one for one in batch.proofs[batch.rows == row] if one.status != "none")
+    return next(({"proof": one.status, "gap": _number(one.gap)} for one in proofs), {})
 
 
 def _number(value: float) -> float | None:

@@ -231,8 +231,14 @@ _TEXT: dict[str, Any] = {"type": "string"}
 _NUMBER: dict[str, Any] = {"type": "number"}
 _FLAG: dict[str, Any] = {"type": "boolean"}
 _MAYBE_TEXT: dict[str, Any] = {"type": ["string", "null"]}
+_PROOF = (
+    "only where something is proven. optimal: with values of training rows, no other counterfactual is better by the "
+    "objective; infeasible: there is none; bound: one could be better by gap at most"
+)
+_GAP = "only beside proof: by which share of its cost the best counterfactual could be better; null if there is none"
 # What the parameters are that are not read off their types.
 _DESCRIPTIONS = {
+    "search": "exact: the best counterfactual with values of training rows, and a proof; of trees and linear models",
     "plans": "true: a menu for each row, the best by each measure and then the n that change different features",
     "language": "that of all texts",
     "display": "true: add names, values and the line to cross as people read them, for a page",
@@ -283,6 +289,8 @@ _COUNTERFACTUAL = _with(
 _EXPLANATION = _with(
     _object(found=_FLAG, text=_TEXT, counterfactuals=_list(_COUNTERFACTUAL), reason=_MAYBE_TEXT, notes=_list(_TEXT)),
     **_DECIDED,
+    proof={"enum": ["optimal", "infeasible", "bound"], "description": _PROOF},
+    gap={"type": ["number", "null"], "minimum": 0, "maximum": 1, "description": _GAP},
     letter=_MAYBE_TEXT,
     display=_object(
         decision=_TEXT, quantity=_QUANTITY, obstacle=_TEXT, relaxation={"anyOf": [_RELAXATION, {"type": "null"}]}

@@ -15,6 +15,7 @@ from nicecf.nice import NICE
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called
 from nicecf.rules.constraints import Constraints
+from nicecf.search.exact import solver_version
 from nicecf.service.answers import Answers, answers_of, counted
 from nicecf.service.examples import examples_of
 from nicecf.service.messages import Cell, Parameters, Rules
@@ -93,6 +94,8 @@ class Version:
         self, rows: Rows, arguments: dict[str, Any], parameters: Parameters, seconds: float
     ) -> Counterfactuals:
         nice = self._variant(parameters.optimize, parameters.search)
+        if nice.search_ == "exact":
+            _check_solver()
         cfs = nice.explain(self.reader.table(rows), **arguments, time_budget=seconds, progress=False)
         return cfs.plans() if parameters.plans else cfs
 
@@ -144,6 +147,14 @@ def version_of(
     reader = RowReader.of(nice._fitted.schema.full)
     examples = examples_of(nice, reader) if with_examples else []
     return Version(nice, reader, examples, wordings or {}, _class_of(nice, target))
+
+
+def _check_solver() -> None:
+    """Refused if proofs are asked for, and the solver is not installed here."""
+    try:
+        solver_version()
+    except ImportError as error:
+        raise wrong("parameters.search", str(error)) from None
 
 
 def _class_of(nice: NICE, target: str | None) -> Label | None:

@@ -18,6 +18,7 @@ from nicecf.exceptions import FileError, listed, plain
 from nicecf.models.criterion import Kind
 from nicecf.results.batch import Batch
 from nicecf.rules.moments import plain_text
+from nicecf.search.proofs import NO_PROOF, Proof, Status
 from nicecf.support.options import choose
 from nicecf.support.phrases import english, in_english
 from nicecf.support.types import CellValue, Json, Label
@@ -45,13 +46,14 @@ COLUMNS = (
     "note",
     "said",
 )
-# Those that a file of an earlier version does not have: why there is no counterfactual, in one word; and what decides,
-# where a decision and its probability do not say it all.
-_LATER = ("reason_kind", "line")
+# Those that a file of an earlier version does not have: why there is no counterfactual, in one word; what decides,
+# where a decision and its probability do not say it all; and what is proven.
+_PROVEN = ("proof", "gap")
+_LATER = ("reason_kind", "line", *_PROVEN)
 # What these are called where the target is scores.
 _OF_SCORES = {"probability": "score", "probability_after": "score_after"}
 # The columns whose numbers depend on the decimal mark of a file, and those that may: classes may be numbers.
-NUMBERS = ("probability", "probability_after", *_OF_SCORES.values())
+NUMBERS = ("probability", "probability_after", *_OF_SCORES.values(), "gap")
 CLASSES = ("decision", "decision_after")
 # Put before the name of a feature that is one of these.
 PREFIX = "cf_"
@@ -67,8 +69,9 @@ def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | N
     JSON: a list with the feature, its value before and after, the step of the walk and the probability of the new
     decision after that step, what matters most first; what follows from the others comes last, with ``derived``, and
     is not counted in ``n_changes``. ``said`` is the same as the text shows it, so that it can be put into another
-    style. If the target is scores, they are in ``score`` and ``score_after`` in place of the probabilities. The
-    features follow; a name that is taken gets the prefix ``cf_``.
+    style. If the target is scores, they are in ``score`` and ``score_after`` in place of the probabilities. ``proof``
+    and ``gap`` are those of the result, missing where nothing is proven. The features follow; a name that is taken
+    gets the prefix ``cf_``.
     """
     choose("style", style, get_args(words.Style))
     formatter = Formatter.of(batch, None)
@@ -96,6 +99,8 @@ def table(batch: Batch, *, style: words.Style = "sentence", wording: Wording | N
             "said": formatted_changes,
             "reason_kind": [None if reason is None else reason.kind for reason in batch.reasons],
             "line": _lines(batch),
+            "proof": [None if one.status == "none" else one.status for one in batch.proofs],
+            "gap": np.array([one.gap for one in batch.proofs], dtype=np.float64),
         }
     )
     features = batch.to_frame()
@@ -218,6 +223,8 @@ def read_outcomes(frame: pd.DataFrame, name: str) -> list[Outcome]:
             f"{name} does not hold explanations: it has no column {listed(missing, limit=3)}. Give what nicecf explain "
             "wrote (--out)."
         )
+    if not set(_PROVEN) <= set(named.columns):  # one of these alone is a feature, in a file of an earlier version
+        named = named.drop(columns=list(_PROVEN), errors="ignore")
     named = named.reindex(columns=[*COLUMNS, *_LATER])
     lines = named.astype(object).to_dict("records")
     outcomes = []
@@ -287,7 +294,17 @@ def _outcome(line: Mapping[str, CellValue], *, is_score: bool) -> Outcome:
         is_score=is_score,
         reason_kind=values["reason_kind"],
         line=None if values["line"] is None else _line(json.loads(values["line"])),
+        proof=_proof(values["proof"], values["gap"]),
     )
+
+
+def _proof(status: CellValue, gap: CellValue) -> Proof:
+    """What a file holds of a proof: of an answer that costs 1, whatever it cost."""
+    if status is None:
+        return NO_PROOF
+    if status not in get_args(Status):
+        raise ValueError(f"a proof is {status!r}")
+    return Proof(status, cost=1.0, bound=1.0 - (0.0 if gap is None else _share(gap)))
 
 
 def _kind_of(texts: Mapping[str, Json]) -> Literal["text", "number", "year", "moment"]:

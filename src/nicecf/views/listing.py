@@ -15,6 +15,7 @@ from nicecf.views.documents.columns import aligned
 from nicecf.views.summary.totals import totals_of
 from nicecf.views.telling import Teller
 from nicecf.views.words.line import lines_of
+from nicecf.views.words.proven import counted_proofs, formatted_proofs
 from nicecf.views.words.wording import Wording
 
 _ROWS_SHOWN = 10
@@ -26,7 +27,8 @@ class Entry:
 
     ``changes`` in the order of the walk, those that follow from others last, and not among the ``n_changes``;
     ``chances``: the probability, or the score, that each leads to, and ``chance_of`` what that is. ``chance_before``
-    and ``chance``: those of the row and of its counterfactual, of one quantity if that takes naming.
+    and ``chance``: those of the row and of its counterfactual, of one quantity if that takes naming. ``proof``: what is
+    proven of it, a sentence, where that was asked for.
     """
 
     label: Label
@@ -41,6 +43,7 @@ class Entry:
     chances: tuple[str, ...]
     chance_of: str
     n_changes: int
+    proof: str | None
 
 
 def entries(batch: Batch, teller: Teller | None = None) -> list[Entry]:
@@ -80,6 +83,7 @@ def entries(batch: Batch, teller: Teller | None = None) -> list[Entry]:
         chances,
         (teller.chance_of(label, batch.target) for label in names),
         batch.n_changes.tolist(),
+        formatted_proofs(batch, teller.wording),
         strict=True,
     )
     return [Entry(*one) for one in values]
@@ -99,12 +103,13 @@ def many_as_text(batch: Batch, wording: Wording | None = None) -> str:
 
 
 def one_as_text(batch: Batch, wording: Wording | None = None) -> str:
-    """The sentence of a batch of one, its changes as a table, and its note. The model is not asked."""
+    """The sentence of a batch of one, its changes as a table, its proof and its note. The model is not asked."""
     teller = Teller.of(batch, wording)
     (one,) = entries(batch, teller)
     parts = [
         *words.texts(batch, wording=wording, ask=False),
         _table(one, teller) if one.changes else "",
+        one.proof or "",
         teller.say("listing.note", note=one.note) if one.note else "",
     ]
     return "\n\n".join(part for part in parts if part)
@@ -136,9 +141,13 @@ def headline(batch: Batch, teller: Teller) -> str:
 
 
 def remarks(batch: Batch, teller: Teller) -> list[str]:
-    """Where to find the notes, if there are any."""
+    """How many answers are proven, where that was asked for, and where to find the notes, if there are any."""
+    proven = counted_proofs(batch, teller.wording)
     count = len(np.unique(batch.rows[[len(notes) > 0 for notes in batch.notes]]))
-    return [teller.counted("listing.notes", count)] if count else []
+    return [
+        *([teller.say("listing.proven", counts=proven)] if proven else []),
+        *([teller.counted("listing.notes", count)] if count else []),
+    ]
 
 
 def change_line(one: Change, teller: Teller | None = None) -> str:

@@ -45,6 +45,8 @@ def one_as_html(batch: Batch, wording: Wording | None = None) -> str:
         n_more = sum(not c.derived for c in one.changes[_CHANGES_SHOWN:])
         title = teller.counted("notebook.more_changes", n_more) if n_more else teller.say("notebook.what_follows")
         parts.append(inline.folded(title, inline.table(head, rows[_CHANGES_SHOWN:], right=[3])))
+    if one.proof:
+        parts.append(inline.paragraph(inline.quiet(one.proof)))
     if one.note:
         parts.append(inline.paragraph(inline.text(teller.say("listing.note", note=one.note))))
     stay = [

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from nicecf.rules.moments import moment_of
+from nicecf.search.proofs import NO_PROOF, Proof
 from nicecf.support.formats import one_line
 from nicecf.support.options import choose
 from nicecf.support.phrases import REFERENCE
@@ -17,6 +18,7 @@ from nicecf.views import words
 from nicecf.views.words.formatter import Formatter, readable_names
 from nicecf.views.words.formatting import FormattedChange, FormattedExplanation, obstacle
 from nicecf.views.words.line import Line
+from nicecf.views.words.proven import proof_sentence
 from nicecf.views.words.wording import Wording
 
 # The styles that a table has all the parts of; the analyst's needs distances.
@@ -77,7 +79,7 @@ class SavedChange:
 class Outcome:
     """One line of a table, read back; ``number``: which it is among the counterfactuals of its row.
 
-    ``is_score``: its probabilities are scores.
+    ``is_score``: its probabilities are scores. ``proof``: without what was compared, and what that was.
     """
 
     row: str
@@ -94,6 +96,7 @@ class Outcome:
     is_score: bool = False
     reason_kind: str | None = None
     line: Line | None = None
+    proof: Proof = NO_PROOF
 
     def chance(self, probability: float, wording: Wording | None = None) -> str:
         """A probability for people, or a score."""
@@ -152,8 +155,18 @@ class Outcome:
             derived=tuple(one for one, of in zip(changes, self.changes, strict=True) if of.derived),
             is_score=self.is_score,
             is_same=bool(changes) and not self.is_score and self.predicted == self.predicted_after,
+            proof=self._proven(wording),
             **told,
         )
+
+    def _proven(self, wording: Wording) -> str | None:
+        """What is proven, in words; nothing where the file does not say, or says no more than the reason."""
+        if self.proof == NO_PROOF:
+            return None
+        is_changed = any(not one.derived for one in self.changes)
+        # In other languages a reason is said by its kind alone, without what is proven.
+        kind = (self.reason_kind if wording.language == REFERENCE else None) or "other"
+        return proof_sentence(self.proof, wording, is_changed=is_changed, reason_kind=None if self.found else kind)
 
     def _reason(self, formatter: Formatter) -> str:
         """Why there is no counterfactual: a file holds it in English, and its kind for other languages."""

@@ -28,7 +28,7 @@ REFERENCE = "en"
 _LATER = (
     *("statement", "reason", "note", "search", "rule", "relaxation", "together", "derived", "score", "date"),
     *("duration", "line", "target", "table", "check", "files", "cli", "report", "plot", "notebook", "summary"),
-    *("listing", "page", "what_if"),
+    *("listing", "page", "what_if", "proof"),
 )
 _MOST_LISTED = 8
 _FIVE_DIGITS = 10_000

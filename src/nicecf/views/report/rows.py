@@ -42,7 +42,7 @@ def not_found(batch: Batch, formatter: HtmlFormatter) -> str:
         [
             label,
             chance(one.decision, named_chance(one, formatter.wording, one.chance)),
-            text(one.reason) + _note(one, formatter),
+            text(one.reason) + _proof(one) + _note(one, formatter),
         ]
         for label, one in zip(
             _labels(missing, formatter), formatted(missing, formatter.formatter, ask=False), strict=True
@@ -153,7 +153,7 @@ def _entry(
         columns.append(formatter.say("of_distance"))
         derived = [_derived(each, formatter) for each in one.derived]
         inner.append(table(columns, [*map(_change, walk), *derived], right=[3, 4]))
-    inner += [_note(one, formatter), others]
+    inner += [_proof(one), _note(one, formatter), others]
     moves = f"{now} &rarr; {then}" if kind == "changed" else now
     return (
         f'<details class="row {kind}"><summary><b>{label}</b> <span class="soft">{moves}</span><br>'
@@ -176,6 +176,10 @@ def _brief(kind: str, one: FormattedExplanation, formatter: HtmlFormatter) -> st
         return changes
     start, end = text(formatter.teller.say("report.and_more", changes="\0", count=more)).split("\ufffd")
     return start + changes + end
+
+
+def _proof(one: FormattedExplanation) -> str:
+    return f'<p class="soft">{text(one.proof)}</p>' if one.proof else ""
 
 
 def _note(one: FormattedExplanation, formatter: HtmlFormatter) -> str:

@@ -18,6 +18,7 @@ from nicecf.support.types import Ints
 from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.importance import by_importance, parts_of
 from nicecf.views.words.line import lines_of
+from nicecf.views.words.proven import formatted_proofs
 from nicecf.views.words.regions import formatted_regions
 from nicecf.views.words.rounding import FormattedNumber, formatted_numbers
 
@@ -58,7 +59,7 @@ class FormattedExplanation:
     ``quantity``: where a decision and its chance do not say it all, what every chance here is of, the same before and
     after; ``quantity_of``: the class it is the probability of; ``line``: what decides. ``is_same``: the decision stays
     as it is, and what changes is that it meets all that was asked for. ``target``: the decision that was asked for, if
-    it was a certain one.
+    it was a certain one. ``proof``: what is proven of it, a sentence, where that was asked for.
     """
 
     is_found: bool
@@ -81,6 +82,7 @@ class FormattedExplanation:
     line: str = ""
     is_same: bool = False
     target: str | None = None
+    proof: str | None = None
 
     @property
     def n_changes(self) -> int:
@@ -114,7 +116,7 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
         )
     )
     labels = [formatter.label(label) for label in batch.classes]
-    lines = lines_of(batch)
+    proofs, lines = formatted_proofs(batch, formatter.wording), lines_of(batch)
     told: list[dict[str, str]] = [{} for _ in range(len(batch))]
     if lines is not None:
         every = lines.all()
@@ -141,6 +143,7 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
             out_of_reach=labels[1] if batch.is_best_effort else None,
             is_same=bool(changes[i] and batch.target is None and batch.before.decided[i] == batch.after.decided[i]),
             target=_asked_for(batch, i, formatter),
+            proof=proofs[i],
             **told[i],
         )
         for i in range(len(batch))
@@ -149,10 +152,13 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
 
 def _at_example(chance: str, changes: tuple[FormattedChange, ...], formatter: Formatter) -> str:
     """A chance; where changes may be any of several values, with those that it is of."""
-    examples = [each.example for each in changes if each.example is not None]
-    if not examples:
+    some = [each for each in changes if each.example is not None]
+    if not some:
         return chance
-    return formatter.wording.say("region.chance", chance=chance, values=formatter.wording.listed(examples))
+    say = formatter.wording.say
+    named = [say("region.example", feature=each.feature, value=each.example) for each in some]
+    values = named if len(some) > 1 else [str(each.example) for each in some]
+    return say("region.chance", chance=chance, values=formatter.wording.listed(values))
 
 
 def _asked_for(batch: Batch, i: int, formatter: Formatter) -> str | None:
@@ -238,7 +244,7 @@ def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: boo
     pairs = [formatter.pair(*one) for one in zip(feature, before, after, numbers, strict=True)]
     regions: list[str | None] = [None] * len(pairs)
     if ask and formatter.wording.regions and not batch.is_best_effort:
-        regions = formatted_regions(batch, formatter)
+        regions = formatted_regions(batch, formatter, numbers)
     return [
         FormattedChange(
             formatter.name(feature[at]),
