@@ -421,3 +421,24 @@ def test_a_number_of_another_feature_is_not_the_value_that_was_needed():
     assert one.check_text("With 4,250 instead of 3,610 you would have been approved.")
     check = one.check_text("With a debt to income of 4,250 you would have been approved.")
     assert [problem.kind for problem in check.problems] == ["unsaid"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_class_that_is_a_number_is_not_a_part_of_another(language):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"ratio": random.choice([0.5, 1.2, 4.5], 300), "cars": random.integers(0, 6, 300)})
+
+    def model(X):
+        return np.eye(3)[np.digitize(X["ratio"], [1.0, 3.0])]
+
+    nice = NICE(model, constraints=Constraints(immutable=["cars"])).fit(X, model(X).argmax(axis=1))
+    rows = pd.DataFrame({"ratio": [0.5, 0.5], "cars": [2, 4]})
+    with_two, with_four = nice.explain(rows, target_class=1)
+    wording = Wording(language=language)
+    text = with_two.text(wording=wording)
+    after = "1.2".replace(".", wording.phrases["number.decimal_point"])
+    assert after in text
+    for good in ("", f" Cars: 2. Ratio {after}.", "\n2. Cars"):
+        assert with_two.check_text(text + good, wording=wording), good
+    assert with_four.check_text(text, wording=wording)
+    assert kinds(with_four.check_text(f"{text} Or 2, or a 2.", wording=wording)) == ["class", "class"]

@@ -25,8 +25,8 @@ _SPREAD = -1
 class LinearModel:
     """A model whose scores are sums over the columns. ``inputs``: by column, those that are known to act alone.
 
-    ``is_softmax``: whether its probabilities are those of a softmax, so that one that is high enough at all corners of
-    a box is so inside; of two classes they always are.
+    ``is_softmax``: whether its probabilities are those of a softmax, so that one that is the highest, or high enough,
+    at all corners of a box is so inside, however far an open end goes; of two classes they always are.
     """
 
     coefficients: Floats

@@ -39,3 +39,13 @@ class Box:
     def side(self, feature: int) -> Side | None:
         """That of a feature, by its position."""
         return next((one for one in self.sides if one.feature == feature), None)
+
+    def stated(self, feature: int) -> Side | None:
+        """The side of a feature, if it is more than the new value and can be told people as it is; else None.
+
+        The numbers of a box that is only checked cannot: between those that were tried others may not do, and its ends
+        are what training rows hold, not where the decision turns.
+        """
+        side = self.side(feature)
+        is_known = side is not None and (side.codes is not None or self.proof == "proven")
+        return side if side is not None and is_known and not side.is_single else None

@@ -8,11 +8,14 @@ import pandas as pd
 from nicecf.exceptions import OptionError
 from nicecf.results.batch import Batch
 from nicecf.results.box import Box
-from nicecf.support.types import CellValue, Objects
+from nicecf.support.types import CellValue, Floats, Objects
 
 
-def boxes_of(batch: Batch) -> list[Box]:
-    """The box of each entry; without sides where nothing changes. The model is asked."""
+def boxes_of(batch: Batch, after: Floats | None = None) -> list[Box]:
+    """The box of each entry; without sides where nothing changes. The model is asked.
+
+    ``after``: values to find the boxes around in place of the counterfactuals', with the same changes.
+    """
     maker = batch.provenance.maker
     if maker is None:
         raise OptionError(
@@ -25,7 +28,8 @@ def boxes_of(batch: Batch) -> list[Box]:
     features = [
         some[~batch.is_derived[some]] if found else some[:0] for some, found in zip(changes, batch.found, strict=True)
     ]
-    return maker.boxes(batch.rows, batch.before.values, batch.after.values, batch.after.decided, features)
+    after = batch.after.values if after is None else after
+    return maker.boxes(batch.rows, batch.before.values, after, batch.after.decided, features)
 
 
 def boxes_table(batch: Batch) -> pd.DataFrame:

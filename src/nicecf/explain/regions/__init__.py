@@ -43,11 +43,13 @@ class Regions:
     def box(self, line: int, before: Floats, after: Floats, decided: int, features: Ints) -> Box:
         """The box of a counterfactual; ``features``: what it changes, in the order in which its sides are found.
 
-        Each is grown towards the row, and then away from it, as far as all points of the box are valid.
+        Each is grown towards the row, and then away from it, as far as all points of the box are valid. Where models
+        must agree, the counterfactual itself need not be: each of them may decide on another class that will do.
         """
         rooms = [self._rooms.of(line, j, float(before[j]), float(after[j])) for j in features.tolist()]
         free = [room for room in rooms if room.is_free]
-        sides, is_proven = self._grown(line, after, decided, free) if free else ([], True)
+        is_valid = not rooms or bool(self.holds(np.array([line]), after[None], np.array([decided]))[0][0])
+        sides, is_proven = self._grown(line, after, decided, free) if free and is_valid else ([], is_valid)
         found = {side.feature: side for side in sides}
         every = tuple(found.get(room.position) or _single(room) for room in rooms)
         return Box(every, "proven" if is_proven else "checked")
@@ -106,7 +108,8 @@ class Regions:
             return None
         model = getattr(getattr(first.classifier, "predict_proba", None), "__self__", None)
         linear = None if model is None else linear_of(model, self.schema.full)
-        return linear if linear is None or linear.is_softmax or panel.min_probability is None else None
+        # One-vs-rest: far out all sigmoids are 0 or 1, and the decision is between equals.
+        return linear if linear is not None and linear.is_softmax else None
 
     @cached_property
     def _rooms(self) -> Rooms:

@@ -12,7 +12,7 @@ import numpy as np
 from nicecf.explain.regions.grid import Axis, Holds, rows_of
 from nicecf.explain.regions.rooms import Room
 from nicecf.models.decision import Panel
-from nicecf.models.monotone import is_monotone_input
+from nicecf.models.monotone import acts_alone, is_monotone_input
 from nicecf.models.trees.ensemble import NotSupported
 from nicecf.models.trees.reach import Bounds, Boxes, leaves_within
 from nicecf.models.twin import TreeTwin
@@ -80,7 +80,6 @@ def _varying(
 ) -> dict[int, Ints]:
     """The inputs that each feature moves; NotSupported unless a number moves one alone, which grows with it."""
     ensemble, inputs, _, _ = twin.parts
-    by_column = inputs.by_column(len(after))
     every = slice(None)
     (own,) = with_values(0, every, after[:1])
     is_by_value = ensemble._zero_is_missing | np.isin(np.arange(len(own)), ensemble.split_by_sets)
@@ -89,7 +88,7 @@ def _varying(
         others = np.array([room.before]) if room.codes is None else room.codes
         moved = np.flatnonzero(differs(with_values(room.position, every, others), own).any(axis=0))
         varying[room.position] = moved
-        is_known = bool(by_column[room.position])
+        is_known = acts_alone(inputs, len(after), room.position)
         if room.codes is None:
             is_known &= len(moved) == 1 and is_monotone_input(
                 inputs, schema, room.position, zero_may_be_missing=ensemble.absent_is_missing

@@ -81,13 +81,18 @@ def check_text(batch: Batch, text: str, wording: Wording | None = None) -> TextC
 
 @dataclass(frozen=True)
 class _Mention:
-    """A value in a text: a number, or a category; ``matches``: the cells it can be of, (column, is_after)."""
+    """A value in a text: a number, with so many ``places``, or a category.
+
+    ``matches``: the cells it can be of, (column, is_after).
+    """
 
     start: int
     end: int
     text: str
     matches: tuple[tuple[int, bool], ...]
     number: float | None = None
+    places: int = 0
+    is_percent: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,6 +194,11 @@ class _Checker:
 
     @cached_property
     def _numbers(self) -> list[_Mention]:
+        """The numbers of the text that are values, or nothing that is known."""
+        return [one for one in self._every_number if one.matches or not self._may_stand(one)]
+
+    @cached_property
+    def _every_number(self) -> list[_Mention]:
         phrases = self.formatter.wording.phrases
         point, thousands = re.escape(phrases["number.decimal_point"]), re.escape(phrases["number.thousands"])
         pattern = re.compile(
@@ -205,10 +215,12 @@ class _Checker:
             number = float(f"{sign}{whole}.{one['rest'] or 0}{one['power'] or ''}")
             places = len(one["rest"] or "")
             matches = tuple(self._cells_with(number, places))
-            if not matches and self._may_stand(one, number, places):
-                continue
-            found.append(_Mention(one.start(), one.end(), one[0], matches, number))
+            found.append(_Mention(one.start(), one.end(), one[0], matches, number, places, one["percent"] is not None))
         return found
+
+    def _is_told_number(self, at: int) -> bool:
+        """Whether the number at a place is a value, or another that may stand, so that it names no class."""
+        return any(one.start == at and (bool(one.matches) or self._is_told(one)) for one in self._every_number)
 
     def _cells_with(self, number: float, places: int) -> Iterable[tuple[int, bool]]:
         for j, pair in enumerate(self._cells):
@@ -218,27 +230,29 @@ class _Checker:
                 if value is not None and _reads_as(float(value), number, places):
                     yield j, bool(is_after)
 
-    def _may_stand(self, one: re.Match[str], number: float, places: int) -> bool:
+    def _may_stand(self, one: _Mention) -> bool:
         """Whether a number that is no value is one of the model's, a class, a count of changes or that of a line."""
-        if not one["percent"] and one[0].strip() in self._codes:
-            return True
-        if one["percent"]:
+        return (not one.is_percent and one.text.strip() in self._codes) or self._is_told(one)
+
+    def _is_told(self, one: _Mention) -> bool:
+        number, places = one.number or 0.0, one.places
+        if one.is_percent:
             batch = self.batch
             shares = [*batch.before.probabilities[0], *batch.after.probabilities[0], *batch.criterion.cutoffs]
             shares += [] if batch.criterion.least is None else [batch.criterion.least]
-            is_edge = self._masked[: one.start()].rstrip().endswith((">", "<")) and number in (1, 99)
+            is_edge = self._masked[: one.start].rstrip().endswith((">", "<")) and number in (1, 99)
             return is_edge or any(_reads_as(100 * share, number, places) for share in shares if share == share)
         if self.batch.target is not None:
             scores = [self.batch.before.probability[0], self.batch.after.probability[0]]
-            bounds = [one for one in self.batch.target.given if one is not None]
+            bounds = [bound for bound in self.batch.target.given if bound is not None]
             if any(_reads_as(float(score), number, places) for score in [*scores, *bounds]):
                 return True
         counted = self.formatter.wording.phrases["check.counted"].split()
-        behind = re.match(r"\W*(\w+)", self.text[one.end() :])
+        behind = re.match(r"\W*(\w+)", self.text[one.end :])
         if number == self.batch.n_changes[0] and behind is not None and behind[1].lower() in counted:
             return True
-        line = self.text[: one.start()].rpartition("\n")[2]
-        return not line.strip() and self.text[one.end() : one.end() + 1] in (".", ")")
+        line = self.text[: one.start].rpartition("\n")[2]
+        return not line.strip() and self.text[one.end : one.end + 1] in (".", ")")
 
     # --- what is wrong ----------------------------------------------------------------------------------------------
 
@@ -266,6 +280,8 @@ class _Checker:
                 yield Problem("category", self._say("category", text=one[0], feature=name), one.start(), one.end())
         for word in classes - said - own:
             for one in self._mentions_of(word, None):
+                if _IS_NUMBER.fullmatch(word) and self._is_told_number(one.start()):
+                    continue
                 yield Problem("class", self._say("class", text=one[0]), one.start(), one.end())
 
     def _mentions_of(self, word: str, feature: Hashable) -> Iterable[re.Match[str]]:
@@ -427,7 +443,7 @@ class _Checker:
 
     def _within_regions(self, maker: Maker, values: Floats) -> Iterable[Problem]:
         """Whether the decision turns all over the box that the text states: at its corners, and inside."""
-        batch, regions = self.batch, list(self._regions.values())
+        batch, regions = self.batch, sorted(self._regions.values(), key=lambda one: one.start)
         points = points_of(batch, values, regions)
         completed = maker.completed(points) if batch.is_derived.any() else points
         is_held, _ = maker.holds(
@@ -444,7 +460,7 @@ class _Checker:
         decision = self.formatter.label(batch.classes[maker.outputs(completed[[wrong]])[0][0]])
         text = ", ".join(one.text for one in regions)
         message = self._say("region", text=text, values=self.formatter.wording.listed(said), decision=decision)
-        yield Problem("region", message, regions[0].start, regions[-1].end)
+        yield Problem("region", message, regions[0].start, max(one.end for one in regions))
 
     def _stated(self) -> tuple[Floats, list[int]]:
         """The row with what the text states of the changes, encoded; and the changed columns that it does not name."""
@@ -522,4 +538,6 @@ def _reads_as(value: float, number: float, places: int) -> bool:
 
 
 def _word(word: str, flags: re.RegexFlag = re.RegexFlag.NOFLAG) -> re.Pattern[str]:
+    if _IS_NUMBER.fullmatch(word):  # not a part of a longer number
+        return re.compile(rf"(?<![\w\u2212-])(?<!\d[.,]){re.escape(word)}(?!\w)(?![.,]\d)", flags)
     return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", flags)

@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
-from datetime import date
+from collections.abc import Sequence
 
 import numpy as np
 
 from nicecf.results.batch import Batch
 from nicecf.results.box import Side
 from nicecf.results.boxes import boxes_of, held
+from nicecf.support.types import Floats
 from nicecf.views.words.formatter import Formatter
-from nicecf.views.words.rounding import digits
+from nicecf.views.words.rounding import FormattedNumber, digits
+
+# Of more categories than these nobody reads the list: the new value stands for them.
+_MOST_CATEGORIES = 6
 
 
-def formatted_regions(batch: Batch, formatter: Formatter) -> list[str | None]:
-    """What each change of a batch may be, in the order of its steps; None for those that are the new value alone."""
-    boxes = boxes_of(batch)
-    said = []
-    for entry, feature in zip(batch.steps.row().tolist(), batch.steps.feature.tolist(), strict=True):
-        side = boxes[entry].side(feature)
-        said.append(None if side is None or side.is_single else _said(batch, entry, side, formatter))
+def formatted_regions(
+    batch: Batch, formatter: Formatter, numbers: Sequence[FormattedNumber | None]
+) -> list[str | None]:
+    """What each change of a batch may be, in the order of its steps; None for those that are the new value alone.
+
+    ``numbers``: as they are shown. The boxes are those around the shown values, which lie in what is said of them: a
+    new value that is rounded may lie outside of the box around the exact one. Dates and durations, which no box is
+    proven for, keep the new value.
+    """
+    boxes = boxes_of(batch, _as_shown(batch, numbers))
+    said: list[str | None] = []
+    lines: list[int] = batch.steps.row().tolist()
+    for entry, feature, number in zip(lines, batch.steps.feature.tolist(), numbers, strict=True):
+        side = boxes[entry].stated(feature)
+        if side is not None and side.codes is None and number is None:
+            side = None
+        if side is not None and side.codes is not None and len(side.codes) > _MOST_CATEGORIES:
+            side = None
+        said.append(None if side is None else _said(batch, entry, side, formatter))
     return said
+
+
+def _as_shown(batch: Batch, numbers: Sequence[FormattedNumber | None]) -> Floats:
+    """The counterfactuals with their new values as they are shown."""
+    lines, features = batch.steps.row(), batch.steps.feature
+    values = batch.after.values.copy()
+    for entry, feature, number in zip(lines.tolist(), features.tolist(), numbers, strict=True):
+        if number is not None and number.after is not None:
+            values[entry, feature] = float(number.after)
+    shown = batch.after.values.copy()
+    shown[lines, features] = batch.schema.rounded(values)[lines, features]
+    maker = batch.provenance.maker
+    return shown if maker is None or not batch.is_derived.any() else maker.completed(shown)
 
 
 def _said(batch: Batch, entry: int, side: Side, formatter: Formatter) -> str:
@@ -28,25 +57,18 @@ def _said(batch: Batch, entry: int, side: Side, formatter: Formatter) -> str:
     if side.codes is not None:
         values = [formatter.value(name, held(batch, entry, side.feature, code)) for code in side.codes]
         return formatter.wording.phrases["region.or"].join(values)
-    low, high = (_bound(batch, entry, side.feature, bound, formatter) for bound in (side.low, side.high))
+    low, high = (_bound(batch, side.feature, bound, formatter) for bound in (side.low, side.high))
     if low is not None and high is not None:
         return say("region.between", low=low, high=high)
-    is_date = isinstance(batch.changes["after"].iat[_step(batch, entry, side.feature)], date)
-    if high is None:
-        return say("region.since" if is_date else "region.at_least", low=low)
-    return say("region.until" if is_date else "region.at_most", high=high)
+    return say("region.at_least", low=low) if high is None else say("region.at_most", high=high)
 
 
-def _step(batch: Batch, entry: int, feature: int) -> int:
-    start, end = batch.steps.starts[entry : entry + 2]
-    return int(start + np.flatnonzero(batch.steps.feature[start:end] == feature)[0])
-
-
-def _bound(batch: Batch, entry: int, feature: int, bound: float, formatter: Formatter) -> str | None:
-    """A bound in words; None for an open end."""
+def _bound(batch: Batch, feature: int, bound: float, formatter: Formatter) -> str | None:
+    """A bound in words, with at least the decimals of its column; None for an open end."""
     if not np.isfinite(bound):
         return None
     column, name = batch.schema.columns[feature], batch.schema.names[feature]
-    if column.temporal is not None:
-        return formatter.value(name, held(batch, entry, feature, bound))
-    return formatter.measured(name, digits(bound, batch.schema.container.number_dtype(column.prototype)))
+    shortest = digits(bound, batch.schema.container.number_dtype(column.prototype))
+    padded = f"{bound:.{batch.provenance.statistics.columns[feature].decimals}f}"
+    is_short = "e" not in shortest and len(shortest) < len(padded) and float(padded) == float(shortest)
+    return formatter.measured(name, padded if is_short else shortest)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
-from itertools import islice, product
+from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -16,6 +16,10 @@ from nicecf.views.words.formatter import Formatter
 
 # How many points of a stated box the model is asked about.
 _MOST_POINTS = 512
+_MOST_CORNERS = 64
+_DIGIT = r"\d"
+_TIME = r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[+-]\d\d:\d\d)?"
+_PARTS = ("year", "month", "day", "time")
 _NUMBER_PHRASES, _DATE_PHRASES = ("between", "at_least", "at_most"), ("between", "since", "until")
 
 
@@ -54,24 +58,35 @@ def number_regions(batch: Batch, text: str, j: int, formatter: Formatter) -> Ite
 
 
 def date_regions(batch: Batch, text: str, j: int, formatter: Formatter) -> Iterable[StatedRegion]:
-    """The same of days."""
+    """The same of dates, each with as much of its time of day as the text has; none of durations."""
     phrases, temporal = formatter.wording.phrases, batch.schema.columns[j].temporal
     assert temporal is not None
-    pattern = re.escape(phrases["date.day"])
+    if temporal.kind == "duration":
+        return
+    day = re.escape(phrases["date.day"])
     for part, digits in (("year", 4), ("month", 2), ("day", 2)):
-        pattern = pattern.replace(re.escape(f"{{{part}}}"), rf"(?P<{{end}}_{part}>\d{{{{{digits}}}}})")
-    for one in _found(
-        text, phrases, _DATE_PHRASES, lambda end: pattern.replace("{end}", end).replace("{{", "{").replace("}}", "}")
-    ):
-        said = one.groupdict()
-        days = {
-            end: [int(said.get(f"{end}_{part}") or 0) for part in ("year", "month", "day")] for end in ("low", "high")
-        }
+        day = day.replace(re.escape(f"{{{part}}}"), f"(?P<{{end}}_{part}>{_DIGIT * digits})")
+    with_time = re.escape(phrases["date.with_time"]).replace(r"\{date\}", day)
+    with_time = with_time.replace(r"\{time\}", rf"(?P<{{end}}_time>{_TIME})")
+    # Once with the time, once without: names of groups must differ, and a date that goes on is another one.
+    only_day = re.sub(r"P<\{end\}_", "P<{end}_only_", day) + rf"(?!\d|[ T]{_TIME})"
+    either = rf"(?:{with_time}(?![\d:])|{only_day})"
+    for one in _found(text, phrases, _DATE_PHRASES, lambda end: either.replace("{end}", end)):
+        said = {name.replace("_only", ""): part for name, part in one.groupdict().items() if part}
         try:
-            ends = {end: temporal.number(date(*some)) for end, some in days.items() if some[0]}
+            ends = {
+                end: temporal.number(_iso({part: said.get(f"{end}_{part}", "") for part in _PARTS}))
+                for end in ("low", "high")
+                if f"{end}_year" in said
+            }
         except ValueError:
             continue
         yield StatedRegion(one.start(), one.end(), one[0], j, ends.get("low", -np.inf), ends.get("high", np.inf))
+
+
+def _iso(said: Mapping[str, str]) -> str:
+    day = f"{said['year']}-{said['month']}-{said['day']}"
+    return f"{day} {said['time']}" if said["time"] else day
 
 
 def category_regions(text: str, j: int, words: Mapping[str, float], formatter: Formatter) -> Iterable[StatedRegion]:
@@ -96,14 +111,30 @@ def _found(
 
 
 def points_of(batch: Batch, values: Floats, regions: Iterable[StatedRegion]) -> Floats:
-    """Rows at the corners of a stated box, and inside of it; beyond what was seen where it has no end."""
+    """Rows at the corners of a stated box, and inside of it; beyond what was seen where it has no end.
+
+    Of many features not all corners: that which is nearest to the row, where decisions turn, and some by chance.
+    """
     some = list(regions)
     grid = [_values_of(batch, region) for region in some]
-    chosen = list(islice(product(*grid), _MOST_POINTS))
+    before, after = ([float(of.values[0, one.feature]) for one in some] for of in (batch.before, batch.after))
+    near = [one.nearest(value) for one, value in zip(some, after, strict=True)]
+    ends = [axis if one.codes is not None else axis[:2] for one, axis in zip(some, grid, strict=True)]
+    chosen = [tuple(min(axis, key=lambda end: abs(end - old)) for axis, old in zip(ends, before, strict=True))]
+    if prod(map(len, ends)) <= _MOST_CORNERS:
+        chosen += product(*ends)
+    chosen += [(*near[:at], value, *near[at + 1 :]) for at, axis in enumerate(grid) for value in axis]
+    if prod(map(len, grid)) <= _MOST_POINTS:
+        chosen += product(*grid)
+    else:
+        random = np.random.default_rng(0)
+        chosen += zip(*(random.choice(axis, _MOST_POINTS - len(chosen)).tolist() for axis in grid), strict=True)
+    chosen = list(dict.fromkeys(chosen))
     points = np.tile(values, (len(chosen), 1))
-    for at, region in enumerate(some):
-        points[:, region.feature] = [one[at] for one in chosen]
-    return batch.schema.rounded(points)
+    features = [one.feature for one in some]
+    points[:, features] = np.array(chosen)
+    points[:, features] = batch.schema.rounded(points)[:, features]
+    return points
 
 
 def _values_of(batch: Batch, region: StatedRegion) -> list[float]:

@@ -36,7 +36,8 @@ class Wording:
         ``{label: what people call the probability of this class}``, such as ``"the estimated risk"``.
     regions
         Whether texts, letters and pictures say with which values the answer still holds ("at least 680"), as
-        ``cfs.boxes()`` does, and not the new value alone. The model is asked.
+        ``cfs.boxes()`` does, and not the new value alone. The model is asked. Numbers are said so where the box is
+        proven, categories also where it is only checked; dates, durations, and more than six categories never are.
 
     Notes
     -----

@@ -30,8 +30,8 @@ class Numbers:
     ``heights``: how many rows a bar stands for, evened out where bars hold different numbers of possible values.
     ``missing`` is what that is called, ``chance`` its share of the training rows as it is written, empty if none.
     ``is_cut``: the outermost values are far away, and left out. ``is_whole``: all training values are whole numbers.
-    ``temporal``: the dates that the numbers stand for. ``region``: from where to where the answer holds, None where
-    only the new value is known; infinite for an open end.
+    ``temporal``: the dates that the numbers stand for. ``region``: from where to where the answer is proven to hold,
+    None where only the new value is known; infinite for an open end.
     """
 
     edges: Floats
@@ -115,7 +115,9 @@ def _sides(this: Explanation) -> dict[int, Side]:
     batch = this.batch
     if not this.formatter.formatter.wording.regions or batch.is_best_effort:
         return {}
-    return {side.feature: side for side in boxes_of(batch)[0].sides if not side.is_single}
+    (box,) = boxes_of(batch)
+    stated = {side.feature: box.stated(side.feature) for side in box.sides}
+    return {feature: side for feature, side in stated.items() if side is not None}
 
 
 def _panel(this: Explanation, j: int, statistics: ColumnStatistics, side: Side | None) -> Panel:

@@ -79,7 +79,9 @@ def _height(panel: Panel) -> float:
 
 
 def _legend(sheet: Sheet[P], y: float, shown: Changes) -> None:
-    look, x, teller = sheet.look, _LEFT, shown.teller
+    look, teller = sheet.look, shown.teller
+    has_region = any(panel.spread.region for panel in shown.panels)
+    x = MARGIN if has_region else _LEFT  # in German, four of them are longer than the axes
     for form, color, size, words in (
         ("o", look.row, 7.0, teller.say("plot.row")),
         ("D", look.after, 6.5, teller.say("plot.counterfactual")),
@@ -87,7 +89,7 @@ def _legend(sheet: Sheet[P], y: float, shown: Changes) -> None:
         sheet.mark(x + 0.06, y, form, color, size)
         sheet.text(x + 0.16, y, words, SMALL)
         x += 0.16 + ruler.width(words, SMALL) + 0.25
-    if any(panel.spread.region for panel in shown.panels):
+    if has_region:
         sheet.box(x, y - _BAND / 2, 0.2, _BAND, look.after)
         words = teller.say("plot.region")
         sheet.text(x + 0.26, y, words, SMALL)
