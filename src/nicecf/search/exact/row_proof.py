@@ -26,6 +26,8 @@ _MOST_CUTS = 2_000
 _MOST_SOLVED = 700
 # What is looked for first: something cheaper than what is known. There is less to look at, and often it is there.
 _SHARES = (0.75, 0.95)
+# Boxes that are looked at for it: where it is not found soon, there is probably nothing.
+_MOST_TURNS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,25 +105,35 @@ class RowProof:
             stage = stages.pop(0)
             if effort.is_over():
                 return Verdict(known, bound, is_proven=False, by_solver=effort.is_used)
-            found, bound, is_proven = self._best_within(stage, effort, bound, by_changes, most_changes)
+            most_turns = _MOST_TURNS if stages else np.inf
+            found, bound, is_proven = self._best_within(stage, effort, bound, by_changes, most_changes, most_turns)
             known = known if found is None else found
-            if not is_proven:
+            if not is_proven and (not stages or effort.is_over()):
                 return Verdict(known, bound, is_proven=False, by_solver=effort.is_used)
             if found is not None:
                 # Without a limit, distances are told apart roughly: below what was found, they are told apart again.
-                stages = [] if by_changes or np.isfinite(stage) else [found.cost]
+                is_rough = not by_changes and not np.isfinite(stage)
+                stages = [found.cost] if is_rough or not is_proven else []
         return Verdict(known, bound, is_proven=True, by_solver=effort.is_used)
 
     def _best_within(
-        self, limit: float, effort: _Effort, bound: float, by_changes: bool, most_changes: int | None
+        self,
+        limit: float,
+        effort: _Effort,
+        bound: float,
+        by_changes: bool,
+        most_changes: int | None,
+        most_turns: float,
     ) -> tuple[Best | None, float, bool]:
         """The best that costs less than a limit; that nothing costs less than a bound; whether all was looked at."""
         best: Best | None = None
+        n_turns = 0
         box = self._reduced(limit, by_changes, most_changes)
         boxes = [] if box is None else [box]
         # Terminates: a box is solved, or cut into two smaller ones.
         while boxes:
-            if effort.is_over():
+            n_turns += 1
+            if effort.is_over() or n_turns > most_turns:
                 return best, max(bound, min(box.least for box in boxes)), False
             box = boxes.pop()
             if best is not None:

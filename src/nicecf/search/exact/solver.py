@@ -110,6 +110,7 @@ class Program:
         parameters.linearization_level = 2
         # Its presolve loses solutions (ortools 9.15: "optimal" for what is not), and boxes leave it little to do.
         parameters.cp_model_presolve = False
+        parameters.cp_model_probing_level = 0
         status = solver.solve(model.model)
         work = solver.response_proto.deterministic_time
         if status == cp_model.INFEASIBLE:
