@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,10 @@ from fuzz.relations import RELATIONS, Explained
 from fuzz.report import Progress, reproducer, table
 from fuzz.tables import PANDAS, Column, Reader, Tables
 from fuzz.workers import Worker, finished
+from sklearn.ensemble import GradientBoostingClassifier
 
 from nicecf import NICE, NicecfError, replay
+from nicecf.search.proofs import Proof
 
 NAMES = ("age", "income", "home")
 FAMILIES = [PANDAS["int64"], PANDAS["float64"], PANDAS["object text"]]
@@ -227,10 +230,30 @@ def test_an_explainer_that_answers_otherwise_when_asked_again_is_reported(name, 
     assert relation(explained(right[0], *WRONG_AGAIN[name](*right)))
 
 
+def test_a_proof_that_does_not_hold_is_reported():
+    pytest.importorskip("ortools", reason="proofs need the extra 'exact'")
+    facts, *_ = solved(search="thorough", optimize="proximity")
+    train, rows = facts.tables.train[["age", "income"]], facts.tables.rows[["age", "income"]]
+    facts = replace(facts, tables=replace(facts.tables, rows=rows))
+    model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(train, train["age"] > 40)
+    nice = NICE(model, optimize="proximity").fit(train, train["age"] > 40)
+    check, cfs = RELATIONS["what_is_proven_holds"][0], nice.explain(rows)
+    assert check(explained(facts, nice, cfs, Answer.of(cfs, "pandas"))) == []
+    worse = nice.with_search(search="greedy", optimize="none").explain(rows)
+    sure = np.full(len(rows), Proof("optimal", "distance", 1.0, 1.0, "leaves"), dtype=object)
+    worse = replace(worse, batch=replace(worse.batch, proofs=sure))
+    assert "row 0: optimal with a gap of 0" in check(explained(facts, nice, worse, Answer.of(worse, "pandas")))[0]
+    exact = nice.with_search(search="exact").explain(rows)
+    none = np.full(len(rows), Proof("infeasible", "distance"), dtype=object)
+    lying = replace(exact, batch=replace(exact.batch, proofs=none))
+    other = SimpleNamespace(with_search=lambda **_: SimpleNamespace(explain=lambda X, **_: lying))
+    assert "proven to have none" in check(explained(facts, other, cfs, Answer.of(cfs, "pandas")))[0]
+
+
 def test_a_thorough_search_that_is_worse_than_the_greedy_one_is_reported():
     facts, nice, cfs, answer = solved(search="thorough")
     check, _ = RELATIONS["thorough_is_no_worse_than_greedy"]
-    assert {*WRONG_AGAIN, check.__name__} == set(RELATIONS)
+    assert {*WRONG_AGAIN, check.__name__, "what_is_proven_holds"} == set(RELATIONS)
     assert check(explained(facts, nice, cfs, answer)) == []
     worse = Another(facts, search="greedy", optimize="none").explain(facts.tables.rows)
     assert check(explained(facts, nice, worse, Answer.of(worse, "pandas")))
