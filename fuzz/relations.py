@@ -300,7 +300,7 @@ def what_is_proven_holds(one: Explained) -> list[str]:
             wrong.append(f"row {row}: {objective} {best!r} by exact, {cost!r} by thorough")
         if ours.proof[row] in ("optimal", "bound") and best < cost * (1 - ours.gap[row]) - 1e-7 * max(1.0, cost):
             wrong.append(
-                f"row {row}: {ours.proof[row]} with a gap of {ours.gap[row]!r} at {cost!r}, but {best!r} is there"
+                f"row {row}: {ours.proof[row]} with a gap of {ours.gap[row]:g} at {cost!r}, but {best!r} is there"
             )
     return wrong
 
