@@ -108,8 +108,8 @@ class Program:
         parameters.max_time_in_seconds = max(seconds, 0.01)
         parameters.max_deterministic_time = work
         parameters.linearization_level = 2
-        # Its presolve loses solutions (ortools 9.15: "optimal" for what is not), and boxes leave it little to do. Without
-        # it, what simplifies clauses on the way fails a check of its own and ends the process: that is off, too.
+        # Its presolve loses solutions (ortools 9.15: "optimal" for what is not), and boxes leave it little to do.
+        # Without it, what simplifies clauses on the way fails a check of its own and ends the process: off, too.
         parameters.cp_model_presolve = False
         parameters.cp_model_probing_level = 0
         parameters.use_sat_inprocessing = False
