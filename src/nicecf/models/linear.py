@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
+from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from nicecf.models.inputs import acts_by_column, is_passed_through
+from nicecf.models.linear_sums import is_linear
 from nicecf.models.monotone import is_monotone
 from nicecf.support.types import Floats
 from nicecf.tables.schema import Schema
@@ -62,9 +62,7 @@ def linear_of(model: Any, schema: Schema) -> LinearModel | None:
 
 
 def _is_linear(head: Any) -> bool:
-    if type(head) is SGDClassifier:
-        return str(head.loss) == "log_loss"
-    return type(head) in (LogisticRegression, LogisticRegressionCV, LinearDiscriminantAnalysis)
+    return is_linear(head) and (type(head) is not SGDClassifier or str(head.loss) == "log_loss")
 
 
 def _through(step: Any, inputs: dict[int, int], schema: Schema, *, is_first: bool) -> dict[int, int] | None:
