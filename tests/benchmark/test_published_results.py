@@ -214,3 +214,42 @@ def test_every_claim_is_decided_with_its_cause():
     is_open = claims[["ANN", "RF"]].isin(["borderline", "does not hold"]).any(axis=1)
     assert (claims.loc[is_open, "Why"] != "").all()
     assert not claims["Why"].str.contains("cause not established").any()
+
+
+# As the tables of README.md call them, where that is another name.
+README_NAMES = {
+    "NICE (thorough, balanced)": "NICE (thorough)",
+    "NICE (spars), the paper's": "NICE (spars)",
+    "NICE (none), the paper's": "NICE (none)",
+    "DiCE (random)": "DiCE",
+    'DiCE (genetic), the paper\'s "GeCo"': "GeCo (of the paper)",
+    "GeCo (published)": "GeCo",
+}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/results/README.md"])
+def test_the_pages_repeat_the_reports_ranks_and_mark_ties_with_the_best(page):
+    paragraphs = (ROOT / page).read_text("utf-8").split("\n\n")
+    found = next(one for one in paragraphs if "| other model agrees, % |" in one)
+    head, _, *lines = [line.strip("|").split("|") for line in found.splitlines()]
+    lines_of = {
+        "by changes": ("main_all", "Spars. rank"),
+        "by distance": ("main_all", "Prox. rank"),
+        "by plausibility": ("main_all", "Plaus. rank"),
+        "other model agrees, %": ("metrics_all", "CM robustness (%)"),
+    }
+    columns = [name.strip().removeprefix("rank ") for name in head]
+    for cells in lines:
+        name = cells[0].strip().strip("*")
+        name = README_NAMES.get(name, name)
+        for column, (file, line) in lines_of.items():
+            cell = cells[columns.index(column)].strip()
+            shown = [float(part.strip("* ")) for part in cell.split(" / ")]
+            figures = [table(f"{file}_{model}").loc[line, name] for model in MODELS]
+            half_a_digit = 0.0501 if "%" in column else 0.00501
+            assert shown == pytest.approx([*map(float, figures)], abs=half_a_digit), (name, column)
+            if "rank" in line:
+                best = [table(f"{file}_{model}").loc[line].astype(float).min() for model in MODELS]
+                # Nemenyi's critical difference of 14 methods over 8,000 rows.
+                is_best = [rank - lowest < 0.222 for rank, lowest in zip(figures, best, strict=True)]
+                assert [part.startswith("**") or part.endswith("**") for part in cell.split(" / ")] == is_best, name
