@@ -45,6 +45,7 @@ def test_two_executors_give_the_answers_of_explain(spark, loans, saved, rows, ex
     check_answers_by_a_saved_explainer_and_without_arrow_settings(spark, frame, saved, loans, expected, tmp_path)
     check_skewed_and_empty_partitions(spark, loans, rows, expected, tmp_path)
     check_a_failing_model_is_seen(spark, tmp_path)
+    check_timestamps(spark, tmp_path)
     check_bad_input_is_said_before_a_job_starts(spark, loans, frame)
     check_the_training_table_stays(spark, tmp_path)
 
@@ -86,6 +87,37 @@ def check_a_failing_model_is_seen(spark, tmp_path):
     answers = engine.explain(framed(spark, X.assign(id=range(4), income=13.0), tmp_path, 1), nice, id="id")
     with pytest.raises(Exception, match=r"ModelError[\s\S]*the feature store is down"):
         answers.collect()
+
+
+def check_timestamps(spark, tmp_path):
+    """The plain type of Spark has a time zone: that of the session."""
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    seen = pd.to_datetime(["2024-01-01 06:00", "2024-02-01 00:00", "2024-03-31 00:30", "2024-05-01 12:00"]).as_unit("us")
+    y = np.array(["no", "no", "yes", "yes"])
+    X = pd.DataFrame({"seen": seen.tz_localize("UTC"), "income": [1.0, 2.0, 3.0, 4.0]})
+
+    def late(X):
+        p = (pd.DatetimeIndex(X["seen"]).month > 2).astype(float)
+        return np.column_stack([1 - p, p])
+
+    nice = NICE(late, classes=["no", "yes"], search="greedy").fit(X, y)
+    frame = framed(spark, X.assign(customer=range(4), at=seen.tz_localize("UTC"), decision=y), tmp_path, 2)
+    assert dict(frame.dtypes)["seen"] == "timestamp"
+    expected = nice.explain(X)
+    assert engine.explain(frame, nice, id="customer").orderBy("customer").toArrow()["seen"].to_pylist() == [
+        moment.to_pydatetime() for moment in expected.to_frame()["seen"]
+    ]
+    assert dict(engine.explain(frame, nice, id="at").dtypes)["at"] == "timestamp"
+    in_parts = engine.fit(frame.drop("at"), "decision", late, id="customer", classes=["no", "yes"])
+    pd.testing.assert_frame_equal(in_parts.explain(X).to_frame(), expected.to_frame())
+    in_parts.unpersist()
+    # A type that does not fit is told of with one that does.
+    naive = NICE(late, classes=["no", "yes"], search="greedy").fit(X.assign(seen=seen), y)
+    as_ntz = frame.withColumn("seen", frame["seen"].cast("timestamp_ntz"))
+    for given, explainer, other in [(frame, naive, "timestamp_ntz"), (as_ntz, nice, "timestamp")]:
+        with pytest.raises(SchemaError, match=rf"column 'seen' has the type timestamp.*\(in Spark: {other}\)"):
+            engine.explain(given, explainer, id="customer")
+    assert "seen" in engine.explain(as_ntz, naive, id="customer").columns
 
 
 def check_bad_input_is_said_before_a_job_starts(spark, loans, frame):

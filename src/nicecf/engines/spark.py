@@ -148,11 +148,17 @@ def arrow_schema(frame: Any, needed: Collection[str]) -> Any:
     """The columns of a frame as Arrow has them, those that are not needed without a type; SchemaError as above."""
     pa = pyarrow(_NEEDED_BY)
     from pyspark.sql.pandas.types import to_arrow_type
+    from pyspark.sql.types import TimestampType
 
+    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone")
     fields = []
     for field in frame.schema.fields:
         if field.name not in needed:
             fields.append(pa.field(field.name, pa.null()))  # not needed, and not sent
+            continue
+        if isinstance(field.dataType, TimestampType):
+            # to_arrow_type needs the zone, and the name of that argument depends on the version of pyspark.
+            fields.append(pa.field(field.name, pa.timestamp("us", tz=zone)))
             continue
         try:
             fields.append(pa.field(field.name, to_arrow_type(field.dataType)))
