@@ -92,7 +92,9 @@ def check_a_failing_model_is_seen(spark, tmp_path):
 def check_timestamps(spark, tmp_path):
     """The plain type of Spark has a time zone: that of the session."""
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
-    seen = pd.to_datetime(["2024-01-01 06:00", "2024-02-01 00:00", "2024-03-31 00:30", "2024-05-01 12:00"]).as_unit("us")
+    seen = pd.to_datetime(["2024-01-01 06:00", "2024-02-01 00:00", "2024-03-31 00:30", "2024-05-01 12:00"]).as_unit(
+        "us"
+    )
     y = np.array(["no", "no", "yes", "yes"])
     X = pd.DataFrame({"seen": seen.tz_localize("UTC"), "income": [1.0, 2.0, 3.0, 4.0]})
 

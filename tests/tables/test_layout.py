@@ -170,6 +170,37 @@ def test_lines_are_counted_from_the_one_that_names_the_separator(stored):
     assert "line 3, has 2 cells" in refusal(lambda: read(stored("sep=;\na;b;c\n1;x\n"), layout=Layout(sep=";")))
 
 
+@pytest.mark.parametrize("blank", ["", "  ", "\t", '""'])
+def test_a_blank_line_in_a_table_with_one_column_is_a_missing_cell(stored, blank):
+    name = stored(f'a\r\n"x\r\ny"\r\n{blank}\r\n7\r\nNA\r\n\r\n\r\n')
+    cells = read_cells(name)
+    assert cells.frame["a"].tolist() == ["x\r\ny", "", "7", "NA"]
+    assert [cells.where(row) for row in range(4)] == ["line 2", "line 4", "line 5", "line 6"]
+    numbers = read(stored(f"a\n1,5\n{blank}\n2\n", "b.csv"), layout=Layout(sep=";"))
+    np.testing.assert_array_equal(numbers["a"], [1.5, np.nan, 2])
+    column = Schema.of(pd.DataFrame({"a": [1.5, 2.0, 3.0]}), [])[0].columns
+    assert "a.csv, line 2: column 'a' holds 'x" in refusal(lambda: like(cells, column))
+    name = stored(f"a\n\n1\n{blank}\nno\n", "b.csv")
+    assert "b.csv, line 5: column 'a' holds 'no'" in refusal(lambda: like(read_cells(name), column))
+
+
+def test_as_many_rows_are_read_as_a_file_has_whatever_is_blank_in_it(stored):
+    cells = ['""', '" "', " ", "", "1", '"a\nb"', '"\n"', '"\r\n"']
+    rng = np.random.default_rng(0)
+    n_read = 0
+    for sep, n_columns in [(",", 1), (",", 2), (" ", 2), ("tab", 1), ("tab", 2)]:
+        mark = "\t" if sep == "tab" else sep
+        for _ in range(40):
+            rows = [mark.join(rng.choice(cells, n_columns)) for _ in range(4)]
+            if n_columns > 1 and any(len(row.split(mark)) != n_columns or not row for row in rows):
+                continue  # a blank before the separator " "
+            content = mark.join("xyz"[:n_columns]) + "\n" + "\n".join([*rows, mark.join(["1"] * n_columns)]) + "\n"
+            assert len(read(stored(content), layout=Layout(sep=sep))) == 5
+            assert len(read_cells(stored(content), layout=Layout(sep=sep)).frame) == 5
+            n_read += 1
+    assert n_read > 150
+
+
 ENCODED = {
     "utf-8-sig": "utf-8-sig",
     "utf-16": "utf-16",

@@ -63,7 +63,9 @@ def read(
     header = _checked(words, name, separator)
     check_header(header, name, is_text=True)
     layout = Layout(separator, given.decimal, encoding)
-    as_table = partial(_by_pandas, words, name, separator=separator, header=header)
+    # pandas skips lines without a value, which are rows of a table with one column.
+    in_quotes = _one_column(words, separator) if len(header) == 1 else words
+    as_table = partial(_by_pandas, in_quotes, name, separator=separator, header=header)
     as_text: dict[str, Any] = {"dtype": str, "na_filter": False}
     how = as_text if not guess else {"dtype": dict.fromkeys(text, "str"), "low_memory": False, **_EXACT}
     where = partial(_where, words, separator)
@@ -73,6 +75,16 @@ def read(
         return table
     raw = as_table(usecols=unclear, **as_text)
     return typed(table, {column: raw[column].tolist() for column in unclear}, _as_column)
+
+
+def _one_column(words: str, separator: str) -> str:
+    """Return a table with one column with every cell in quotes, and nothing in the quotes of a blank one."""
+    text = io.StringIO()
+    cells = (cells[0] for _, cells in _lines(words, separator))
+    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(
+        [cell if cell.strip() else ""] for cell in cells
+    )
+    return text.getvalue()
 
 
 def _by_pandas(words: str, name: str, *, separator: str, header: list[str], **how: Any) -> pd.DataFrame:
@@ -241,12 +253,21 @@ def _called(separator: str) -> str:
 
 
 def _lines(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Each row, with the number of its first line; a row may go over several lines, and empty lines are none."""
+    """Yield each row, with the number of its first line; a row may go over several lines.
+
+    Empty lines are no rows, except between rows of a table with one column: there, they are missing cells.
+    """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    line = 1
+    line, n_columns = 1, 0
+    empty: list[int] = []
     for cells in reader:
         if cells:
+            n_columns = n_columns or len(cells)
+            yield from ((number, [""]) for number in empty)
+            empty = []
             yield line, cells
+        elif n_columns == 1:
+            empty.append(line)
         line = reader.line_num + 1
 
 
