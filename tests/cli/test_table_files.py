@@ -203,10 +203,46 @@ def test_what_an_encoding_cannot_hold_is_told(run):
     fit(run)
     Path("w.toml").write_text("[names]\nincome = 'income \u2192 net'\n", "utf-8")
     _, err = run(*EXPLAIN, "new.csv", *HOW, "out.csv", "--wording", "w.toml")
-    assert err == f"new.csv: {SAID}out.csv: written in UTF-8, since cp1252 has no character \u2192\n"
+    assert err == f"new.csv: {SAID}out.csv: written in UTF-8 for the character \u2192, and not in cp1252\n"
     assert Path("out.csv").read_text("utf-8-sig").startswith("row;")
     _, err = run("show", "out.csv")
     assert err == "out.csv: read with ';' between fields, decimal comma (--sep, --decimal, --encoding override this)\n"
+
+
+def test_results_are_written_so_that_they_are_recognised_again(run):
+    fit(run)
+    wording = "[names]\nincome = 'Einkommen – netto'\n"
+    Path("w.toml").write_text(wording, "utf-8")
+    _, err = run(*EXPLAIN, "new.csv", *HOW, "out.csv", "--wording", "w.toml")
+    assert err.endswith("out.csv: written in UTF-8 for the character –, and not in cp1252\n")
+    assert "Einkommen – netto" in run("show", "out.csv", "0", "--wording", "w.toml")[0]
+    # An encoding that was named is kept: whoever named it can do so again.
+    run(*EXPLAIN, "new.csv", *HOW, "out.csv", "--wording", "w.toml", "--encoding", "cp1252")
+    assert "Einkommen – netto" in Path("out.csv").read_text("cp1252")
+    assert "its encoding cannot be told from its letters" in run("show", "out.csv", code=1)[1]
+    run("show", "out.csv", "--encoding", "cp1252")
+
+
+def test_training_tables_in_an_encoding_that_cannot_be_told_are_not_guessed_at(run):
+    german(pd.read_csv("plain.csv").replace({"Köln": "Plzeň"}), "train.csv", "cp1250")
+    _, err = run("fit", "--train", "train.csv", *FIT, "--text", "code", code=1)
+    assert "'Plzeò' in cp1252, 'Plzeň' in cp1250" in err
+    fit(run, "train.csv", "--encoding", "cp1250")
+
+
+def test_numbers_that_lost_leading_zeros_are_told_of(run):
+    Path("zip.csv").write_text(
+        "zip,day,time,n,share,label,note\n1067,2024-01-02,09:30,0,0.5,01,x\n"
+        "01067,2024-01-03,09:31,-1,0.25,02, 007\n,2024-01-03,09:31,10,0.01,02,y\n"
+    )
+    _, err = run("rules", "zip.csv", "--label", "label")
+    assert (
+        "Read as numbers without their leading zeros (01067 as 1067): 'zip', 'label'. If they are codes, and the model "
+        "was trained on text, add --text zip,label.\n"
+    ) in err
+    for options in (("--text", "zip,label"), ("--text", "label", "--ignore", "zip")):
+        assert "leading zeros" not in run("rules", "zip.csv", "--label", "label", *options)[1]
+    assert "leading zeros" not in fit(run, "plain.csv")[1]
 
 
 def test_classes_that_are_numbers_are_shown_from_german_files(run):

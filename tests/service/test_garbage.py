@@ -157,7 +157,7 @@ def test_files_that_were_damaged_on_the_way(nice):
     check(answers, parts=("instances", "labels", "left_out", "layout"))
     statuses = [answer.status_code for answer in answers]
     assert set(statuses) == {200, 400}
-    assert statuses.count(200) > 10
+    assert statuses.count(200) >= 10
 
 
 @given(

@@ -161,6 +161,10 @@ def training_table(path: str, options: argparse.Namespace) -> pd.DataFrame:
     numbers = [name for name in tablefiles.look_like_decimal_commas(read) if name not in known]
     if numbers:
         say_beside(phrase("files.commas_as_text", columns=listed(numbers)))
+    if read.zero_padded:
+        columns, first = list(read.zero_padded), next(iter(read.zero_padded.values()))
+        said = {"columns": listed(columns), "first": first, "number": str(int(first)), "names": ",".join(columns)}
+        say_beside(phrase("files.zeros_lost", **said))
     return table.reset_index(drop=True)
 
 

@@ -23,7 +23,7 @@ from nicecf.support.files import contents, reason, writing
 from nicecf.tables.files import arrow, excel, json_lines, separated
 from nicecf.tables.files.cells import FileTable, TableFormat, check_header
 from nicecf.tables.files.dates import look_like_dates, with_dates
-from nicecf.tables.files.encodings import UTF8_MARKED
+from nicecf.tables.files.encodings import UTF8_MARKED, WESTERN, first_in_doubt
 from nicecf.tables.files.layout import Layout
 from nicecf.tables.files.numerals import in_plain_numbers, look_like_decimal_commas, with_decimal
 from nicecf.tables.files.retyped import ColumnLike, like, number_columns
@@ -155,16 +155,19 @@ def write(
 
     In CSV and TSV, text that a spreadsheet would take for a formula (``=1+1``) is written with an apostrophe before
     it, unless ``protect`` is False; :func:`without_apostrophes` takes these off again. In Excel, text is never a
-    formula. ``beside``: a table from a file; CSV is laid out as that is. Where its encoding lacks a character, the file
-    is written in UTF-8, and the first such character is returned.
+    formula. ``beside``: a table from a file; CSV is laid out as that is. Where its encoding lacks a character, or would
+    not be recognised with it, the file is written in UTF-8, and the first such character is returned.
     """
     kind, is_zipped = _kind(path, format, to_write=True)
     layout = _layout_beside(kind, beside)
     name, lacking = _name(path, "standard output"), None
     try:
         content = _to_bytes(kind, layout, protect=protect)(frame, name)
+        if layout.encoding == WESTERN and beside is not None and beside.given.encoding is None:
+            lacking = first_in_doubt(content)
     except UnicodeEncodeError as error:
         lacking = error.object[error.start]
+    if lacking is not None:
         content = _to_bytes(kind, replace(layout, encoding=UTF8_MARKED), protect=protect)(frame, name)
     if is_zipped:
         content = gzip.compress(content, compresslevel=6, mtime=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -27,8 +27,9 @@ class FileTable:
 
     ``is_text``: whether the file knows no types, and every cell is text. ``where``: where the row at a position stands
     in the file, for messages: ``line 18``. ``layout``: how it was read, and ``given``: what of that was not recognised
-    but said by the caller; ``grouped``: the columns whose numbers have marks between thousands. ``usual_sep``: what its
-    format has between fields, unless a file is unusual.
+    but said by the caller; ``grouped``: the columns whose numbers have marks between thousands. ``zero_padded``: a cell
+    with leading zeros from each column that has one and was read as numbers. ``usual_sep``: what its format has between
+    fields, unless a file is unusual.
     """
 
     name: str
@@ -38,6 +39,7 @@ class FileTable:
     layout: Layout = field(default_factory=Layout)
     given: Layout = field(default_factory=Layout)
     grouped: tuple[str, ...] = ()
+    zero_padded: Mapping[str, str] = field(default_factory=dict)
     usual_sep: str = ","
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -28,6 +28,9 @@ _WORDS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "|"}
 # The separator is chosen by the header and the lines after it, up to so many characters and lines.
 _SAMPLE = 1_000_000
 _LINES = 1_000
+# Whole numbers with leading zeros: they are mostly codes.
+_ZERO_PADDED = re.compile(r"\s*0\d+\s*", re.ASCII)
+_ZERO_FIRST = re.compile(r"(?<![\w.:-])0\d", re.ASCII)
 # How a file for Excel may begin.
 _SAYS_ITSELF = re.compile(r'"?sep=([^\w"\r\n])"?(?=\r?\n)', re.IGNORECASE)
 
@@ -70,6 +73,8 @@ def read(
     how = as_text if not guess else {"dtype": dict.fromkeys(text, "str"), "low_memory": False, **_EXACT}
     where = partial(_where, words, separator)
     table = FileTable(name, as_table(**how), not guess, where, layout, given, usual_sep=candidates[0])
+    if guess:
+        table = replace(table, zero_padded=_zero_padded(table.frame, words, as_table))
     unclear = _unclear(table.frame, text, layout) if guess else []
     if not unclear:
         return table
@@ -95,6 +100,17 @@ def _by_pandas(words: str, name: str, *, separator: str, header: list[str], **ho
         return frame
     except (ValueError, pd.errors.ParserError) as error:
         raise FileError(f"{name} cannot be read as a table ({' '.join(str(error).split())}).") from error
+
+
+def _zero_padded(frame: pd.DataFrame, words: str, as_table: Callable[..., pd.DataFrame]) -> dict[str, str]:
+    """Return the first cell with leading zeros of each column that was read as numbers and has one."""
+    numbers = [name for name in frame if pd.api.types.is_numeric_dtype(frame[name].dtype)]
+    # Most files have no such cell, and are not read twice.
+    if not numbers or not _ZERO_FIRST.search(words):
+        return {}
+    raw = as_table(usecols=numbers, dtype=str, na_filter=False)
+    padded = {name: raw[name][raw[name].str.fullmatch(_ZERO_PADDED)] for name in numbers}
+    return {name: cells.iloc[0].strip() for name, cells in padded.items() if len(cells)}
 
 
 def _unclear(frame: pd.DataFrame, text: Collection[str], layout: Layout) -> list[str]:
