@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from nicecf import NICE, FileError, OptionError, SchemaError
+from nicecf import NICE, Constraints, FileError, OptionError, SchemaError
 from nicecf.cli import main
 from nicecf.engines import folders
 from same_answers import check_same
@@ -64,25 +65,195 @@ def test_a_stopped_job_goes_on_where_it_was(loans, source, tmp_path, monkeypatch
     assert (tmp_path / "out" / "a.parquet").stat().st_mtime_ns == first.st_mtime_ns
 
 
-@pytest.mark.parametrize("change", ["options", "rows", "foreign"])
-def test_answers_of_something_else_are_not_overwritten(loans, source, rows, tmp_path, change):
-    out = tmp_path / "out"
-    if change == "foreign":
-        out.mkdir()
-        rows.to_parquet(out / "a.parquet")
+class Limit:
+    """A model that approves from a limit on, and is picky about a few rows."""
+
+    classes_ = np.array(["denied", "approved"])
+
+    def __init__(self, limit=50.0, picky=0.0):
+        self.limit, self.picky = limit, picky
+
+    def predict_proba(self, X):
+        income = X["income"].to_numpy(dtype=float)
+        p = ((income > self.limit) & (income % 10 != self.picky)).astype(float)
+        return np.column_stack([1 - p, p])
+
+
+# The models agree on all rows of this table, as far as their probabilities tell.
+TRAIN = pd.DataFrame({"income": [15.0, 25.0, 45.0, 55.0, 65.0, 95.0], "age": [30.0, 40.0, 20.0, 50.0, 60.0, 25.0]})
+PEOPLE = pd.DataFrame({"income": [11.0, 72.0, 33.0, 94.0], "age": [21.0, 31.0, 41.0, 51.0], "who": [*"abcd"]})
+
+
+def limited(model=None, train=TRAIN, **options):
+    model = Limit() if model is None else model
+    labels = np.where(train["income"] > 50, "approved", "denied")
+    return NICE(model, **{"classes": ["denied", "approved"], **options}).fit(train, labels)
+
+
+def store(people, path):
+    """Store rows so that files of other values have the same size, and the same end."""
+    tail = pa.array(["x" * 40_000] * len(people))
+    table = pa.Table.from_pandas(people, preserve_index=False).append_column("tail", tail)
+    pq.write_table(table, path, compression="none", use_dictionary=False, write_statistics=False)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+def exchanged(people):
+    """The same rows, of which two have exchanged one value."""
+    return people.assign(income=people["income"].to_numpy()[[1, 0, 2, 3]])
+
+
+def with_one_row_less(out):
+    table = pq.read_table(out)
+    pq.write_table(table.slice(1), out)  # with the metadata that it had
+
+
+# What is changed between two calls: (explainer, options, rows).
+CHANGES = {
+    "two values exchanged": lambda: (limited(), {}, exchanged(PEOPLE)),
+    "a model that differs in no training row": lambda: (limited(Limit(picky=2.0)), {}, PEOPLE),
+    "other training rows": lambda: (limited(train=TRAIN.assign(age=TRAIN["age"] + 1)), {}, PEOPLE),
+    "other labels": lambda: (limited(train=TRAIN[::-1].reset_index(drop=True)), {}, PEOPLE),
+    "another goal": lambda: (limited(optimize="proximity"), {}, PEOPLE),
+    "rules of the explainer": lambda: (limited(constraints=Constraints(immutable=["age"])), {}, PEOPLE),
+    "a second model": lambda: (limited(robust_to=[Limit(51.0)]), {}, PEOPLE),
+    "rules": lambda: (limited(), {"constraints": Constraints(ranges={"income": (None, 60)})}, PEOPLE),
+    "target": lambda: (limited(), {"target_class": "approved"}, PEOPLE),
+    "how many": lambda: (limited(), {"n_counterfactuals": 2}, PEOPLE),
+    "time budget": lambda: (limited(), {"time_budget": 60.0}, PEOPLE),
+    "id": lambda: (limited(), {"id": None}, PEOPLE),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_answers_of_anything_else_are_computed_again(tmp_path, change):
+    store(PEOPLE, tmp_path / "rows.parquet")
+    before = (tmp_path / "rows.parquet").stat()
+    first = folders.explain(tmp_path / "rows.parquet", limited(), out=tmp_path / "out", id="who")
+    again = folders.explain(tmp_path / "rows.parquet", limited(), out=tmp_path / "out", id="who")
+    assert (first.kept, first.replaced, again.kept, again.replaced) == (0, 0, 1, 0)
+    nice, options, people = CHANGES[change]()
+    options = {"id": "who", **options}
+    store(people, tmp_path / "rows.parquet")
+    after = (tmp_path / "rows.parquet").stat()
+    assert (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+    totals = folders.explain(tmp_path / "rows.parquet", nice, out=tmp_path / "out", **options)
+    assert (totals.kept, totals.replaced) == (0, 1)
+    fresh = folders.explain(tmp_path / "rows.parquet", nice, out=tmp_path / "fresh", **options)
+    assert pq.read_table(tmp_path / "out").equals(pq.read_table(tmp_path / "fresh"))
+    assert (totals.rows, totals.found) == (fresh.rows, fresh.found)
+    assert folders.explain(tmp_path / "rows.parquet", nice, out=tmp_path / "out", **options).kept == 1
+
+
+def test_the_same_size_and_the_same_end_fool_nobody(tmp_path):
+    """The files of the test above differ in their first bytes alone."""
+    store(PEOPLE, tmp_path / "a.parquet")
+    store(exchanged(PEOPLE), tmp_path / "b.parquet")
+    one, other = ((tmp_path / name).read_bytes() for name in ("a.parquet", "b.parquet"))
+    assert one != other
+    assert one[-65_536:] == other[-65_536:]
+
+
+def test_answers_that_lost_a_row_are_computed_again(tmp_path):
+    store(PEOPLE, tmp_path / "rows.parquet")
+    folders.explain(tmp_path / "rows.parquet", limited(), out=tmp_path / "out", id="who")
+    with_one_row_less(tmp_path / "out" / "rows.parquet")
+    assert folders.explain(tmp_path / "rows.parquet", limited(), out=tmp_path / "out", id="who").replaced == 1
+    assert len(pq.read_table(tmp_path / "out")) == 4
+
+
+def test_answers_of_another_version_are_computed_again(tmp_path, monkeypatch):
+    store(PEOPLE, tmp_path / "rows.parquet")
+    folders.explain(tmp_path / "rows.parquet", limited(), out=tmp_path / "out")
+    monkeypatch.setattr(folders, "versions", lambda: {"nicecf": "next"})
+    assert folders.explain(tmp_path / "rows.parquet", limited(), out=tmp_path / "out").replaced == 1
+
+
+@pytest.mark.parametrize("model", ["function", "method", "service", "locked"])
+def test_a_model_without_content_to_compare_is_asked_again(tmp_path, monkeypatch, model):
+    store(PEOPLE, tmp_path / "rows.parquet")
+    given = Limit()
+    if model == "function":
+        given = lambda X: Limit().predict_proba(X)
+    elif model == "method":
+        given = Limit().predict_proba
+    elif model == "service":
+        from nicecf.models.remote import RemoteModel
+
+        monkeypatch.setattr(RemoteModel, "predict_proba", lambda self, X: Limit().predict_proba(X))
+        given = RemoteModel("http://127.0.0.1:1/v1/models/loans:predict")
     else:
-        folders.explain(source / "a.parquet", loans, out=out, id="customer")
-    if change == "rows":
-        rows[1:51].to_parquet(source / "a.parquet")
+        given.lock = threading.Lock()
+    nice = limited(given)
+    kept = [folders.explain(tmp_path / "rows.parquet", nice, out=tmp_path / "out").kept for _ in range(2)]
+    assert kept == [0, 0]
+
+
+def test_the_code_of_a_model_is_part_of_it(tmp_path, monkeypatch):
+    store(PEOPLE, tmp_path / "rows.parquet")
+    monkeypatch.syspath_prepend(tmp_path)
+    totals = []
+    for sign in (">", ">="):
+        (tmp_path / "own_model.py").write_text(
+            "import numpy as np\n"
+            "class Model:\n"
+            "    def predict_proba(self, X):\n"
+            f"        p = (X['income'].to_numpy() {sign} 72).astype(float)\n"
+            "        return np.column_stack([1 - p, p])\n"
+        )
+        monkeypatch.delitem(sys.modules, "own_model", raising=False)
+        import own_model
+
+        nice = limited(own_model.Model(), justified=False)
+        totals.append(folders.explain(tmp_path / "rows.parquet", nice, out=tmp_path / "out", id="who"))
+    assert [one.replaced for one in totals] == [0, 1]
+    decisions = dict(zip("abcd", pq.read_table(tmp_path / "out")["decision_before"].to_pylist(), strict=True))
+    assert decisions == {"a": "denied", "b": "approved", "c": "denied", "d": "approved"}
+
+
+def test_an_explainer_with_the_same_size_and_time_is_another_one(tmp_path):
+    store(PEOPLE, tmp_path / "rows.parquet")
+    model, path = Limit(), tmp_path / "loans.nice"
+    others = TRAIN.assign(age=TRAIN["age"].to_numpy()[[1, 0, 2, 3, 4, 5]])
+    limited(model, train=others).save(tmp_path / "others.nice")
+    limited(model).save(path)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    size = path.stat().st_size
+    folders.explain(tmp_path / "rows.parquet", path, model=model, out=tmp_path / "out")
+    path.write_bytes((tmp_path / "others.nice").read_bytes())
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    assert path.stat().st_size == size
+    assert folders.explain(tmp_path / "rows.parquet", path, model=model, out=tmp_path / "out").replaced == 1
+
+
+def test_files_without_answers_are_not_overwritten(loans, source, rows, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    rows.to_parquet(out / "a.parquet")
     before = (out / "a.parquet").read_bytes()
-    options = {"target_class": "denied"} if change == "options" else {}
     with pytest.raises(
         FileError,
-        match="a.parquet is there already, and does not hold the answers of this explainer with these options for these rows. Remove it, or give another folder",
+        match="a.parquet is there already, and does not hold answers of nicecf. Remove it, or give another folder",
     ):
-        folders.explain(source, loans, out=out, id="customer", **options)
+        folders.explain(source, loans, out=out, id="customer")
     assert (out / "a.parquet").read_bytes() == before
     assert not (out / "day=1").exists()
+
+
+def test_answers_for_rows_that_are_gone_are_told_of(loans, source, rows, tmp_path):
+    out = tmp_path / "out"
+    folders.explain(source, loans, out=out, id="customer")
+    (source / "a.parquet").unlink()
+    with pytest.raises(
+        FileError, match="out/a.parquet holds answers of an earlier call, for a file of rows that is not there any more"
+    ):
+        folders.explain(source, loans, out=out, id="customer")
+    # One file after the other may go into a folder.
+    assert folders.explain(source / "day=1" / "b.parquet", loans, out=out, id="customer").files == 1
+    (out / "a.parquet").unlink()
+    (out / "b.parquet").unlink()
+    rows.to_parquet(out / "mine.parquet")
+    assert folders.explain(source, loans, out=out, id="customer").kept == 2
 
 
 def test_what_is_wrong_with_any_file_is_said_before_the_first_is_explained(loans, source, rows, tmp_path):
@@ -145,6 +316,10 @@ def test_the_command_explains_a_folder(credit, capsys):
     code, out, _ = run(f"{credit} --out answers/ --id customer", capsys)
     assert code == 3
     assert "2 of 2 files were finished before" in out
+    assert "written again" not in out
+    code, out, _ = run(f"{credit} --out answers/ --id customer --target True", capsys)
+    assert code == 3
+    assert "replaced  2 of 2 files held answers that are not known to be of the same rows," in out
 
 
 def test_the_command_explains_a_file_into_a_folder(credit, capsys):

@@ -195,5 +195,7 @@ def _told(totals: Totals, options: argparse.Namespace) -> str:
         lines.append(("without", phrase("cli.first_of", count=count, first=totals.reason)))
     if totals.kept:
         lines.append(("kept", phrase("cli.kept", count=totals.kept, files=number(totals.files))))
+    if totals.replaced:
+        lines.append(("replaced", phrase("cli.replaced", count=totals.replaced, files=number(totals.files))))
     lines.append(("written", in_one_line(options.out)))
     return f"{head}.\n{common.facts([(phrase(f'cli.fact_{name}'), said) for name, said in lines])}"

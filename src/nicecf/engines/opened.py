@@ -36,7 +36,7 @@ def kept_open(key: Hashable, load: Callable[[], NICE], owner: Any = None) -> NIC
 def opened(explainer: NICE | str | os.PathLike[str], model: Any = None) -> NICE:
     """A fitted explainer: itself, or the one in a file, with its ``model``, an object or the path of a file.
 
-    A file is loaded again when it has changed: by its path, its size and the time it was written.
+    A file is loaded again when it has changed: by its path, its inode, its size and the times that the system keeps.
     """
     if isinstance(explainer, NICE):
         if model is not None:
@@ -80,11 +80,11 @@ def model_in(path: str | os.PathLike[str]) -> Any:
         ) from error
 
 
-def _state(path: str | os.PathLike[str]) -> tuple[str, int, int]:
-    """What changes when a file does."""
+def _state(path: str | os.PathLike[str]) -> tuple[str, int, int, int, int]:
+    """Return what changes when a file does; the time of writing alone can be set back, as copies of files do."""
     name = existing(checked(path))
     try:
         said = os.stat(name)
     except OSError as error:
         raise FileError(f"{name} cannot be read: {reason(error)}.") from error
-    return os.path.realpath(name), said.st_size, said.st_mtime_ns
+    return os.path.realpath(name), said.st_ino, said.st_size, said.st_mtime_ns, said.st_ctime_ns

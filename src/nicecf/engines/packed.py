@@ -90,7 +90,7 @@ def packed(explainer: NICE | str | os.PathLike[str], model: Any, dump: Dump) -> 
     nice = opened(explainer, None if is_fitted and is_file(model) else model)
     held = _saved(nice) if is_fitted else contents(existing(explainer))
     name, shipped = _model(nice, model, dump)
-    functions = dump_or_raise(_functions(nice) if is_fitted else {}, dump, "functions of the explainer")
+    functions = dump_or_raise(functions_of(nice) if is_fitted else {}, dump, "functions of the explainer")
     digest = hashlib.sha256()
     for part in (held, shipped, functions, str(name).encode()):
         digest.update(hashlib.sha256(part).digest())
@@ -110,8 +110,8 @@ def _model(nice: NICE, model: Any, dump: Dump) -> tuple[str | None, bytes]:
     return None, dump_or_raise(nice.model, dump, "model")
 
 
-def _functions(nice: NICE) -> dict[str, Any]:
-    """What a saved explainer must be loaded with besides its model."""
+def functions_of(nice: NICE) -> dict[str, Any]:
+    """Return what a saved explainer must be loaded with besides its model, by the names of the options."""
     given = nice.get_params(deep=False)
     functions = {
         name: given[name] for name in FUNCTIONS if callable(given[name]) or (name == "robust_to" and given[name])

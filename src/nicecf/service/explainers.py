@@ -154,5 +154,5 @@ def _worded(paths: Iterable[str]) -> dict[str, tuple[str, Wording]]:
 def _state(path: str) -> tuple[int, int, int] | None:
     with suppress(OSError):
         found = os.stat(Path(path))
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
     return None

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import io
 import json
+import os
+import pickle
 from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 
+from nicecf.exceptions import FileError
+from nicecf.support.files import existing, reason
 from nicecf.support.types import Json
 
 
@@ -40,3 +49,60 @@ def _canonical(value: Json) -> Json:
     if isinstance(value, list):
         return [_canonical(one) for one in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """Return a digest of the whole content of a file, which is read in pieces; FileError if it cannot be read."""
+    try:
+        with open(existing(path), "rb") as file:
+            return hashlib.file_digest(file, "blake2b").hexdigest()
+    except OSError as error:
+        raise FileError(f"{os.fspath(path)} cannot be read: {reason(error)}.") from error
+
+
+def object_digest(value: object) -> str | None:
+    """Return a digest of an object by all that it holds and by the source of its classes and functions.
+
+    None if that does not tell what it does: if it is itself a function, whose globals may be anything, if it cannot be
+    pickled, or if the source of some of its code is not in a file.
+    """
+    import joblib
+
+    # partial objects and bound methods are as little known as the functions in them.
+    if callable(value) and not hasattr(value, "predict"):
+        return None
+    try:
+        code = _SourcesOf(value)
+        parts = [joblib.hash(value), *(Path(one).read_bytes() for one in sorted(code.paths))]
+    except Exception:  # whatever an object raises that holds a lock, a socket, an open file, or code of a notebook
+        return None
+    return fingerprint(parts)
+
+
+class _SourcesOf(pickle.Pickler):
+    """The files with the source of all classes and functions that an object refers to."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__(_Nowhere(), protocol=5)
+        self.paths: set[str] = set()
+        self.dump(value)
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, (type, FunctionType)) and (path := _source_of(obj)) is not None:
+            self.paths.add(path)
+        return NotImplemented
+
+
+class _Nowhere(io.RawIOBase):
+    """A file that forgets what is written to it."""
+
+    def write(self, content: Any) -> int:
+        return len(content)
+
+
+def _source_of(code: Any) -> str | None:
+    """Return the path of the source of a class or function; None where it is compiled, as in extension modules."""
+    try:
+        return inspect.getsourcefile(code)
+    except TypeError:
+        return None

@@ -39,9 +39,9 @@ _LIKELY = (WESTERN, "cp1250", "cp1251", "mac-roman")
 def decoded(content: bytes, name: str, encoding: str | None = None) -> tuple[str, str]:
     """The text of a file, and the encoding that it is in: the one given, or the one that is recognised.
 
-    UTF-8 is what decodes as such, with or without a byte order mark; UTF-16 needs one. Other text is taken for cp1252 if
-    beyond ASCII it has only letters that the Latin encodings of Windows have in one place. Raises FileError that names
-    the first line which is not text, or which could be read in several ways.
+    UTF-8 is what decodes as such, with or without a byte order mark; UTF-16 needs one. Other text is taken for cp1252
+    if beyond ASCII it has only letters that the Latin encodings of Windows have in one place. Raises FileError that
+    names the first line which is not text, or which could be read in several ways.
     """
     for start, what in _OTHER_KINDS.items():
         if content.startswith(start):
@@ -145,7 +145,8 @@ def _readings(content: bytes, start: int) -> str:
     """Return the word with the byte at ``start`` in each likely encoding that has it."""
     before = _WORD_BEFORE.search(content[max(0, start - _LONGEST_HALF) : start])
     after = _WORD_FROM.match(content, start, start + _LONGEST_HALF)
-    assert before is not None and after is not None
+    assert before is not None
+    assert after is not None
     raw = before.group() + after.group()
     words = {encoding: raw.decode(encoding, "replace") for encoding in _LIKELY}
     return ", ".join(f"{word!r} in {encoding}" for encoding, word in words.items() if "\ufffd" not in word)
