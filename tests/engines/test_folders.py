@@ -220,6 +220,8 @@ def test_an_explainer_with_the_same_size_and_time_is_another_one(tmp_path):
     os.utime(path, (1_700_000_000, 1_700_000_000))
     size = path.stat().st_size
     folders.explain(tmp_path / "rows.parquet", path, model=model, out=tmp_path / "out")
+    # The explainer is the same whether it comes from the file or not.
+    assert folders.explain(tmp_path / "rows.parquet", limited(model), out=tmp_path / "out").kept == 1
     path.write_bytes((tmp_path / "others.nice").read_bytes())
     os.utime(path, (1_700_000_000, 1_700_000_000))
     assert path.stat().st_size == size

@@ -152,9 +152,9 @@ def _digest(nice: NICE, asked: Asked, id: str | None) -> str | None:
     if functions or is_service or any(callable(how) for how in derived.values()):
         return None
     contents = [file_digest(one.path) if isinstance(one, OnnxModel) else object_digest(one) for one in models]
-    table = object_digest(nice._fitted.schema.full.empty)
-    rest = object_digest([versions(), nice._options, nice._fitted.fingerprints, asked, id])
-    digests = [*contents, table, rest]
+    dtypes = [str(column.prototype.dtype) for column in nice._fitted.schema.full.columns]
+    rest = object_digest([versions(), nice._options, nice._fitted.fingerprints, dtypes, asked, id])
+    digests = [*contents, rest]
     return None if None in digests else " ".join(map(str, digests))
 
 

@@ -151,7 +151,7 @@ def _worded(paths: Iterable[str]) -> dict[str, tuple[str, Wording]]:
     return {one: found[one] for one in page.LANGUAGES if one in found}
 
 
-def _state(path: str) -> tuple[int, int, int] | None:
+def _state(path: str) -> tuple[int, ...] | None:
     with suppress(OSError):
         found = os.stat(Path(path))
         return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
