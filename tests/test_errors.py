@@ -19,7 +19,9 @@ from nicecf import (
     OptionError,
     SchemaError,
     baselines,
+    metrics,
     replay,
+    suggest_rules,
 )
 from nicecf.exceptions import did_you_mean
 
@@ -140,6 +142,8 @@ def test_training_tables_that_do_not_fit(table, said):
 
 
 ROW = {"age": 39, "home": "rent"}
+RECORDS = pd.DataFrame([ROW, ROW]).to_records(index=False)
+NUMBERS = pd.DataFrame([{"age": 39, "n": 1}]).to_records(index=False)
 
 
 @pytest.mark.parametrize(
@@ -154,6 +158,12 @@ ROW = {"age": 39, "home": "rent"}
         ([39, 1], X.to_numpy()[:, :1].repeat(2, axis=1).astype(float), "Pass np.asarray([X])."),
         ([[39, 1]], X.to_numpy()[:, :1].repeat(2, axis=1).astype(float), "Pass np.asarray(X)."),
         ([[39, 1]], csr_matrix([[20.0, 0], [40, 1], [60, 0], [30, 1]]), "Pass scipy.sparse.csr_array(X)."),
+        (RECORDS, X, "Pass pd.DataFrame(X)."),
+        (RECORDS[0], X, "Pass pd.DataFrame(X.reshape(-1))."),
+        (RECORDS.view(np.ndarray).reshape(1, 2), X, "Pass pd.DataFrame(X.reshape(-1))."),
+        (RECORDS, pl.from_pandas(X), "Pass pl.DataFrame(X)."),
+        (NUMBERS, X.to_numpy()[:, :1].repeat(2, axis=1).astype(float), "Pass np.asarray(X.tolist())."),
+        (NUMBERS, csr_matrix([[20.0, 0], [40, 1], [60, 0], [30, 1]]), "Pass scipy.sparse.csr_array(np.asarray(X.tolist()))."),
     ],
 )  # fmt: skip
 def test_what_is_not_a_table_is_refused_with_the_line_that_works(given, table, line):
@@ -254,6 +264,36 @@ def test_columns_of_an_array_are_counted():
 def test_labels_that_do_not_fit(y, said):
     with pytest.raises(SchemaError, match=said):
         NICE(model).fit(X, y)
+
+
+SHUFFLED = pd.Series(["yes", "no", "no", "yes"], index=[2, 0, 3, 1])
+
+
+@pytest.mark.parametrize("method", [NICE(model), baselines.CBR(model)], ids=repr)
+def test_labels_in_another_order_than_the_rows_are_refused(method):
+    with pytest.raises(SchemaError, match=r"y has the index labels of X in another order.*: pass y\.loc\[X\.index\]\. If y is in the order of the rows all the same, pass y\.to_numpy\(\)"):  # fmt: skip
+        method.fit(X, SHUFFLED)
+    method.fit(X, SHUFFLED.loc[X.index])
+    method.fit(X, pd.Series(Y).to_numpy())
+
+
+def test_labels_with_another_index_go_by_position():
+    for index in ([7, 8, 9, 10], [0, 1, 2, 4], list("abcd"), [0, 1, 2, 2]):
+        assert NICE(model).fit(X, pd.Series(Y, index=index)).explain(X).found.all()
+    twice = X.set_axis([0, 0, 1, 1])
+    NICE(model).fit(twice, pd.Series(Y, index=twice.index))
+    with pytest.raises(SchemaError, match=r"give both the same order \(some labels repeat\)"):
+        NICE(model).fit(twice, pd.Series(Y, index=[0, 1, 0, 1]))
+
+
+def test_labels_in_another_order_are_refused_wherever_rows_have_labels():
+    with pytest.raises(SchemaError, match=r"pass y\.loc\[X\.index\]"):
+        suggest_rules(X, SHUFFLED)
+    with pytest.raises(SchemaError, match=r"pass y\.loc\[X\.index\]"):
+        metrics.Reference.of(X, SHUFFLED)
+    reference = metrics.Reference.of(X, Y)
+    with pytest.raises(SchemaError, match=r"pass after\.loc\[counterfactuals\.index\]"):
+        metrics.im2(X, reference, after=SHUFFLED)
 
 
 def test_one_class_only():

@@ -198,7 +198,7 @@ class NICE(Explainer):
         """Learn the columns, the model's decision on every training row, and the donors of each class.
 
         ``X`` may also be a table in parts, from :func:`nicecf.engines.folders.training`, which need not fit in memory.
-        ``y`` holds the labels; with ``justified=False`` it can be left out. The tables are never modified.
+        ``y`` holds the labels, in the order of the rows; with ``justified=False`` it can be left out. The tables are never modified.
         ``progress``: as for :meth:`explain`, of the training rows that the model was asked about. If that, or training
         the autoencoder, will take more than a minute, a :class:`nicecf.LongRunWarning` says so; not with False.
         """

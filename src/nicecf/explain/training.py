@@ -31,6 +31,7 @@ from nicecf.support.progress import Choice
 from nicecf.support.types import Floats, Ints, Objects, Table
 from nicecf.tables.ordered import Ordinal
 from nicecf.tables.parts import SketchedTable, TableInParts, read_training
+from nicecf.tables.requirements import check_order
 from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import TableStatistics
 
@@ -124,6 +125,7 @@ def learn(
     schema, values = moving(table, whole, constraints)
     if not is_baseline:
         warn_of_uncovered(table, whole, constraints)
+    check_order(y, X)
     labels = _labels(y, len(values), is_needed=needs_labels)
     panel, codes = _panel(options, labels, schema, values)
     label_scores = None if labels is None or not panel.is_regressor else scores_of(labels, options.model)

@@ -25,6 +25,7 @@ from nicecf.search.distance import Scale
 from nicecf.support.options import check_count, choose
 from nicecf.support.types import Bools, Floats, Ints, Label, Objects, Table
 from nicecf.tables import container_of
+from nicecf.tables.requirements import check_order
 from nicecf.tables.schema import Schema, differs
 
 # As in the paper that IM1 and IM2 come from (Van Looveren and Klaise, 2021): no division by zero.
@@ -326,6 +327,7 @@ def _labels_of(counterfactuals: Table, labels: Iterable[Label], option: str) -> 
     n_found = container_of(counterfactuals).n_rows(counterfactuals)
     if isinstance(labels, (str, bytes)) or not isinstance(labels, Sized) or len(labels) != n_found:
         raise OptionError(f"{option} must be a list or array of {n_found:,} labels, one for each counterfactual.")
+    check_order(labels, counterfactuals, option, "counterfactuals")
     return plain_labels(labels)
 
 

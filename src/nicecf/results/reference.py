@@ -15,6 +15,7 @@ from nicecf.search.neighbors import DonorIndex
 from nicecf.support.options import check_seed, choose
 from nicecf.support.types import Floats, Label, Objects, Table
 from nicecf.tables.ordered import Ordinal
+from nicecf.tables.requirements import check_order
 from nicecf.tables.schema import Schema
 
 
@@ -50,6 +51,7 @@ class Reference:
         schema, training = Schema.of(X, categorical_features, ordinal)
         if y is None:
             return cls(schema, training, None, random_state or 0)
+        check_order(y, X)
         labels = plain_labels(y)
         if len(labels) != len(training):
             raise SchemaError(f"X has {len(training):,} rows, but y has {len(labels):,} labels.")

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from nicecf.exceptions import SchemaError
+from nicecf.exceptions import SchemaError, listed
 from nicecf.support.types import Bools, Cells, Floats, Ints, Objects, Table
 from nicecf.tables.cells import Kind
 from nicecf.tables.not_tables import instead_of
@@ -106,8 +106,12 @@ def container_of(X: Table, *, as_in_fit: Container | None = None) -> Container:
         advice = "np.asarray(X)" if isinstance(X, np.matrix) else "X.filled(np.nan), so that masked cells are missing"
         raise SchemaError(f"X is a numpy {type(X).__name__}, which does not behave like a plain array. Pass {advice}.")
     if isinstance(X, np.ndarray):
-        if X.ndim == 2:
+        if X.dtype.names is None and X.ndim == 2:
             return NumpyArrays()
+        if X.dtype.names is not None:
+            raise SchemaError(
+                f"X is a structured array with the fields {listed(X.dtype.names)}. {instead_of(X, as_in_fit)}"
+            )
         raise SchemaError(
             f"X must have two dimensions, got an array of shape {X.shape}. "
             "Pass one row as X[[0]] or row.reshape(1, -1)."

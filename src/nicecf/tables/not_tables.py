@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import numpy as np
+
 
 class _Labelled(Protocol):
     label: str
@@ -25,6 +27,8 @@ def instead_of(X: Any, as_in_fit: _Labelled | None) -> str:
         return _of_mapping(X, label)
     if isinstance(X, (list, tuple)):
         return _of_list(X, label)
+    if isinstance(X, (np.ndarray, np.void)) and X.dtype.names is not None:
+        return _of_records(X, label)
     library = type(X).__module__.partition(".")[0]
     if type(X).__name__ == "Series":
         if library == "polars":
@@ -45,6 +49,14 @@ def _of_mapping(X: Mapping[Any, Any], label: str) -> str:
     if X and all(map(_is_single, X.values())):
         return f"A dict of single values is one row: pass {_frame_of(label)}([X])."
     return f"Pass {_frame_of(label)}(X)."
+
+
+def _of_records(X: np.ndarray[Any, Any] | np.void, label: str) -> str:
+    records = "X" if X.ndim == 1 else "X.reshape(-1)"
+    if label in _WITHOUT_NAMES:
+        made = f"np.asarray({records}.tolist())"
+        return f"Pass {made if label == 'numpy array' else f'{_WITHOUT_NAMES[label]}({made})'}."
+    return f"Pass {_frame_of(label)}({records})."
 
 
 def _of_list(X: list[Any] | tuple[Any, ...], label: str) -> str:

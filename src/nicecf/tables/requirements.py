@@ -30,6 +30,27 @@ def check_shape(n_rows: int, names: Sequence[Hashable]) -> None:
         raise SchemaError(f"X has more than one column called {listed(twice)}; column names must be unique.")
 
 
+def check_order(labels: Any, X: Any, option: str = "y", table: str = "X") -> None:
+    """Raise SchemaError if a Series has the index labels of a frame in another order; anything else goes by position.
+
+    Other index labels say nothing: a frame or a Series often has a new index by the time that it gets here.
+    """
+    if not (isinstance(labels, pd.Series) and isinstance(X, pd.DataFrame)) or len(labels) != len(X):
+        return
+    if labels.index.equals(X.index):
+        return
+    counts, counts_of_rows = (index.value_counts(sort=False, dropna=False) for index in (labels.index, X.index))
+    if len(counts) != len(counts_of_rows) or not counts.reindex(counts_of_rows.index).equals(counts_of_rows):
+        return
+    in_order = (
+        f"pass {option}.loc[{table}.index]" if X.index.is_unique else "give both the same order (some labels repeat)"
+    )
+    raise SchemaError(
+        f"{option} has the index labels of {table} in another order, so its values would go to the wrong rows: "
+        f"{in_order}. If {option} is in the order of the rows all the same, pass {option}.to_numpy()."
+    )
+
+
 def chosen_as_categories(categorical_features: Any, names: list[Hashable]) -> Bools | None:
     """A mask of the columns that were declared categorical; None where the columns decide."""
     if isinstance(categorical_features, str):

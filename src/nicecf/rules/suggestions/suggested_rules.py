@@ -14,7 +14,7 @@ from nicecf.rules.suggestions.table_facts import TableFacts
 from nicecf.rules.suggestions.toml_writer import to_toml
 from nicecf.support.formats import one_line
 from nicecf.support.types import Table
-from nicecf.tables.requirements import untrained
+from nicecf.tables.requirements import check_order, untrained
 
 if TYPE_CHECKING:
     from nicecf.rules.constraints import Constraints
@@ -106,6 +106,7 @@ def suggest_rules(X: Table, y: Any = None, model: Any = None, *, categorical_fea
     facts = TableFacts.of(X, categorical_features)
     if model is not None and hasattr(X, "columns"):
         _check_columns([one.name for one in facts.columns], model)
+    check_order(y, X)
     leaked = [] if y is None else label_columns(facts, y)
     return SuggestedRules((*leaked, *findings(facts)))
 
