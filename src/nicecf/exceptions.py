@@ -10,7 +10,7 @@
     ├── FileError        a file cannot be read or written, or is damaged   (also an OSError)
     └── ExperimentError  results cannot be kept, or are not there    (also a RuntimeError)
 
-    DecisionWarning      the model's predict does not follow its probabilities   (a UserWarning)
+    DecisionWarning      the model's predict, or the labels, do not fit its probabilities   (a UserWarning)
     LongRunWarning       a fit, or an explain call, will take more than a minute   (a UserWarning)
     SampleWarning        something was learned of a sample of the training rows   (a UserWarning)
 
@@ -43,7 +43,11 @@ class ModelError(NicecfError, RuntimeError):
 
 
 class DecisionWarning(UserWarning):
-    """The model's ``predict`` differs from the class with the highest probability, which is what nicecf explains."""
+    """What nicecf explains, the highest probability, differs from the model's ``predict`` or from the labels.
+
+    ``predict`` says another class for some rows; or the labels of the training rows fit much better if the model's
+    columns are in another order, or fit worse than by chance.
+    """
 
 
 class LongRunWarning(UserWarning):

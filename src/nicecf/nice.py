@@ -95,7 +95,8 @@ class NICE(Explainer):
         Whether a donor's label must agree with the model's decision on it.
     classes
         The class of each column that a function returns; by default the sorted labels of ``y``. An estimator names its
-        classes itself.
+        classes itself. ``fit`` compares the columns with ``y``: if another order is clearly right, it raises an
+        OptionError with the line to write, or warns if the order was passed or is the estimator's own.
     plausibility
         A function rows -> error, where lower is better. It replaces the autoencoder that ``fit`` trains for
         ``optimize="plausibility"`` or ``"balanced"``.
@@ -198,7 +199,8 @@ class NICE(Explainer):
         """Learn the columns, the model's decision on every training row, and the donors of each class.
 
         ``X`` may also be a table in parts, from :func:`nicecf.engines.folders.training`, which need not fit in memory.
-        ``y`` holds the labels, in the order of the rows; with ``justified=False`` it can be left out. The tables are never modified.
+        ``y`` holds the labels, in the order of the rows; with ``justified=False`` it can be left out. The tables are
+        never modified.
         ``progress``: as for :meth:`explain`, of the training rows that the model was asked about. If that, or training
         the autoencoder, will take more than a minute, a :class:`nicecf.LongRunWarning` says so; not with False.
         """

@@ -11,12 +11,12 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from nicecf.exceptions import DecisionWarning, OptionError, SchemaError, plain
+from nicecf.exceptions import DecisionWarning, OptionError, plain
 from nicecf.explain.asking_all import ask_about_all
+from nicecf.explain.labels import check_agreement, labels_of
 from nicecf.models.boosters import for_classes
-from nicecf.models.classifier import Classifier
+from nicecf.models.classifier import Classifier, names_its_classes
 from nicecf.models.decision import Member, Option, Panel, member_of
 from nicecf.models.scorer import Cost
 from nicecf.models.scores import Regressor, is_regressor, scores_of
@@ -126,13 +126,15 @@ def learn(
     if not is_baseline:
         warn_of_uncovered(table, whole, constraints)
     check_order(y, X)
-    labels = _labels(y, len(values), is_needed=needs_labels)
+    labels = labels_of(y, len(values), is_needed=needs_labels)
     panel, codes = _panel(options, labels, schema, values)
     label_scores = None if labels is None or not panel.is_regressor else scores_of(labels, options.model)
     asked = ask_about_all(panel, schema, values, options.progress)
     outputs = asked.outputs
     panel = panel.with_spread(outputs)
     decisions, sample = panel.decide(outputs), sample_of(len(values))
+    if codes is not None and not panel.is_regressor:
+        check_agreement([options.model, *options.robust_to], options.classes, panel, outputs, codes)
     if options.decision is None and panel.members[0].rule.is_highest and not panel.is_regressor:
         _warn_if_decided_otherwise(options.model, schema.decode(values[sample]), panel, outputs[sample])
     training = Training(
@@ -202,7 +204,7 @@ def _fingerprints(
 
 def _other(model: Any, classes: Objects) -> Classifier:
     """A model of ``robust_to``: it names its classes itself, or has those of the model that is explained."""
-    return Classifier.of(model, classes=None if hasattr(model, "classes_") else classes, y=None)
+    return Classifier.of(model, classes=None if names_its_classes(model) else classes, y=None)
 
 
 def _member(
@@ -322,30 +324,3 @@ def _check_has_classes(model: Any) -> None:
             f"the baselines are for models with classes, and this {type(model).__name__} returns scores. nicecf.NICE "
             f"explains it: NICE(model).fit(X, y).explain(X, target_score=(low, high)).{for_classes(model)}"
         )
-
-
-def _labels(y: Any, n_rows: int, *, is_needed: bool) -> Objects | None:
-    if y is None and is_needed:
-        raise SchemaError(
-            "y is missing: pass the labels of the training rows, fit(X, y). They tell which rows the model gets right; "
-            "with justified=False rows that it gets wrong may be donors too, and y is not needed."
-        )
-    if y is None:
-        return None
-    labels = _objects(y)
-    if labels.ndim != 1:
-        raise SchemaError(
-            f"y must have one label per row, got shape {labels.shape}. Pass one column, such as y.iloc[:, 0]."
-        )
-    if len(labels) != n_rows:
-        raise SchemaError(f"y has {len(labels)} labels, but X has {n_rows} rows. Pass one label per row.")
-    missing = pd.isna(labels)
-    if missing.any():
-        raise SchemaError(f"y has no label for row {int(np.argmax(missing))}. Drop the rows without a label.")
-    return labels
-
-
-def _objects(y: Any) -> Objects:
-    if isinstance(y, pd.Series) and isinstance(y.dtype, pd.CategoricalDtype):  # an object for each class, not each row
-        return np.array([*y.cat.categories, np.nan], dtype=object)[y.cat.codes]
-    return np.asarray(y.to_list() if hasattr(y, "to_list") else y, dtype=object)

@@ -88,9 +88,8 @@ class Classifier:
             raise OptionError(
                 f"classes={classes!r} does not name the model's columns; pass a list in the order of the columns."
             )
-        own = getattr(model, "classes_", None)
-        if isinstance(own, Iterable):
-            names = list(own)
+        if names_its_classes(model):
+            names = list(model.classes_)
             if any(np.ndim(name) for name in names):
                 raise OptionError(
                     "the model has several outputs (its classes_ is a list of lists). Explain one at a time: pass a "
@@ -185,6 +184,11 @@ def score_towards(probabilities: Floats, wanted: Any) -> Floats:
     best_other = np.where(wanted, -np.inf, probabilities).max(axis=1)
     # If every class is wanted, there is no unwanted one; a margin may still be required.
     return np.asarray(best_wanted - np.where(np.isneginf(best_other), 0.0, best_other))
+
+
+def names_its_classes(model: Any) -> bool:
+    """Return whether a model says itself which class each of its columns is."""
+    return isinstance(getattr(model, "classes_", None), Iterable)
 
 
 def _predict_proba_of(model: Any) -> Callable[[Any], Any]:
