@@ -1,11 +1,14 @@
 """The measure of plausibility: trained when needed, and it measures."""
 
+import itertools
+import signal
+import threading
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from nicecf import NICE, LongRunWarning, OptionError
+from nicecf import NICE, LongRunWarning, NotFittedError, OptionError
 from nicecf.search import autoencoder
 from nicecf.search.autoencoder import Autoencoder, Inputs, layers
 from nicecf.testing import Scorecard, applicants
@@ -182,3 +185,33 @@ def test_a_wide_network_that_may_take_long_is_warned_of_before_it_is_trained(mon
     for options in ({"progress": None}, {"progress": False}, {}):  # 50 s are not long
         with pytest.raises(pytest.fail.Exception):
             train(**options)
+
+
+@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread")
+def test_an_interrupt_while_the_network_is_trained_ends_fit(monkeypatch):
+    X, y = applicants()
+    nice = NICE(Scorecard(), optimize="plausibility").fit(X, y)
+    before = nice.explain(X.iloc[:5]).to_frame()
+    unfitted = NICE(Scorecard(), optimize="plausibility")
+    interrupt_after_calls(monkeypatch, 200)
+    with pytest.raises(KeyboardInterrupt):
+        unfitted.fit(X, y)
+    with pytest.raises(NotFittedError):
+        unfitted.explain(X.iloc[:5])
+    interrupt_after_calls(monkeypatch, 200)
+    with pytest.raises(KeyboardInterrupt):
+        nice.fit(X.iloc[:100], y[:100])
+    monkeypatch.undo()
+    assert nice.explain(X.iloc[:5]).to_frame().equals(before)
+
+
+def interrupt_after_calls(monkeypatch, n_calls):
+    """Let the n-th activation of the network send what Ctrl-C sends."""
+    calls, tanh = itertools.count(1), np.tanh
+
+    def interrupting_tanh(*args, **options):
+        if next(calls) == n_calls:
+            signal.raise_signal(signal.SIGINT)
+        return tanh(*args, **options)
+
+    monkeypatch.setattr(np, "tanh", interrupting_tanh)

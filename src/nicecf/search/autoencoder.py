@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -146,7 +147,7 @@ class Autoencoder:
         table = inputs(training)
         # One thread: the matrices of a mini-batch are so small that waiting for a second one costs more than it
         # saves, and many times the whole training where another process keeps a core busy.
-        with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
+        with _interruptible(), threadpool_limits(1, user_api="blas"):
             warnings.simplefilter("ignore", ConvergenceWarning)  # a bounded effort is what is wanted
             if not is_off(progress) and len(table) > _SMALL_BATCH:
                 seconds = _seconds_at_most(table, seed)
@@ -180,6 +181,22 @@ class Autoencoder:
         for weights, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             signal = np.tanh(signal @ weights + bias)
         return (signal @ self.weights[-1] + self.biases[-1]).reshape(n_blocks * block, table.shape[1])[:n_rows]
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Raise the KeyboardInterrupt that scikit-learn's networks turn into a warning, and restore the warning filters.
+
+    Otherwise they end training early, and return a network with other weights as if nothing had happened.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message="Training interrupted by user")
+            yield
+    except UserWarning as warning:
+        if isinstance(warning.__context__, KeyboardInterrupt):
+            raise warning.__context__ from None  # the original one: the command line reads the signal from it
+        raise
 
 
 def _seconds_at_most(table: Floats, seed: int) -> float:
