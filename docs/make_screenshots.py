@@ -41,7 +41,7 @@ def main() -> None:
 def photograph(tab: Page, path: Path) -> None:
     """A case that is locked and shaped a little, with a plan that is tried out."""
     tab.wait_for_selector("article")
-    tab.click('button[aria-label="Keep age as it is"]')
+    tab.click('button[aria-label="Keep purpose of the loan as it is"]')
     tab.click('button[aria-label="Which changes of yearly income are possible?"]')
     tab.get_by_label("yearly income: at most").fill("90")
     tab.wait_for_selector("[aria-busy=true]", state="detached")

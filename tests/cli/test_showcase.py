@@ -193,6 +193,11 @@ def test_the_demo_marks_what_changed_and_nothing_else(printed):
         for name in ["changes", "distance", "plausibility error"]
     )
     assert [len(n_changes), len(distances), len(errors)] == [4, 4, 5]
+    fixed = {
+        line.split()[0] for line, of_line in zip(lines[start + 2 : start + 25], marks, strict=True) if not any(of_line)
+    }
+    assert set(demo.BEYOND_APPLICANTS) <= fixed
+    assert f"What a person cannot choose stays as it is: {', '.join(demo.BEYOND_APPLICANTS)}." in printed
     # A person for whom the answers differ, and each is the best at what it is for; changed features first.
     assert [min(n_changes), min(distances)] == [n_changes[0], distances[1]]
     assert n_changes[0] < n_changes[3]

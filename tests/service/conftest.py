@@ -53,7 +53,9 @@ def examples_made_once():
     """Not again for every service of the same explainer: they are most of the work of a start."""
     made = {}
 
-    def remembered(nice, reader):
+    def remembered(nice, reader, table=None):
+        if table is not None:
+            return examples_of(nice, reader, table)
         if id(nice) not in made:
             made[id(nice)] = (nice, examples_of(nice, reader))
         return made[id(nice)][1]

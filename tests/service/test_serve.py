@@ -200,3 +200,16 @@ def test_the_demo_starts_and_its_examples_are_explained(tmp_path):
         assert strengths == {"fewest", "nearest", "most_plausible"}
         assert {row["display"]["decision"] for row in plans} <= {"bewilligt", "abgelehnt"}
         assert ask(served.address, "/v1/models/loans")["has_plausibility"]
+
+
+def test_the_demo_shows_people_who_exist_and_changes_nothing_that_the_bank_decides(monkeypatch):
+    from nicecf.benchmark import datasets
+
+    monkeypatch.setattr("nicecf.search.autoencoder._MOST_EPOCHS", 1)
+    book = datasets.loan_book
+    monkeypatch.setattr(datasets, "loan_book", lambda n_rows, *, seed=0: book(min(n_rows, 400), seed=seed))
+    source = serve._demo([])["loans"]
+    assert source.examples.equals(book(60, seed=1)[0])
+    assert source.examples["debt_to_income"].max() < 1
+    changes = source.load().explain(source.examples.iloc[:8]).changes()
+    assert not {"interest_rate", "credit_score", "age"} & set(changes["feature"])

@@ -160,9 +160,9 @@ def _limits(options: argparse.Namespace) -> Limits:
 
 
 def _demo(wordings: list[str]) -> dict[str, Source]:
-    from nicecf import NICE
+    from nicecf import NICE, Constraints
     from nicecf.benchmark.datasets import loan_book, loan_rules
-    from nicecf.cli.showcase import forest
+    from nicecf.cli.showcase import BEYOND_APPLICANTS, forest
     from nicecf.service.explainers import Source
 
     say("Training a forest on a generated loan book ...")
@@ -170,11 +170,17 @@ def _demo(wordings: list[str]) -> dict[str, Source]:
 
     def load() -> NICE:
         # It learns what is plausible, and still looks for few changes: plans can then be told apart by both.
-        nice = NICE(forest().fit(X, y), optimize="balanced", constraints=loan_rules()).fit(X, y)
+        rules = loan_rules() & Constraints(immutable=BEYOND_APPLICANTS)
+        nice = NICE(forest().fit(X, y), optimize="balanced", constraints=rules).fit(X, y)
         return nice.with_search(optimize="sparsity")
 
     own = [str(Path(__file__).with_name(f"loans_{language}.toml")) for language in ("en", "de")]
-    return {"loans": Source(load, wordings=_of_each(wordings or own, ["loans"])["loans"], target="approved")}
+    people, _ = loan_book(60, seed=1)  # drawn rows would combine what no applicant has, such as debts above the income
+    return {
+        "loans": Source(
+            load, wordings=_of_each(wordings or own, ["loans"])["loans"], target="approved", examples=people
+        )
+    }
 
 
 def _sources(options: argparse.Namespace) -> dict[str, Source]:

@@ -33,6 +33,12 @@ _COLUMNS = {
     "balanced": "few and small changes, and plausible",
     "paper": 'few changes, by the algorithm of the paper: search="greedy"',
 }
+# What nobody who applies for a loan can change, or the bank sets.
+BEYOND_APPLICANTS = [
+    "age", "education", "years_employed", "region", "dependents", "credit_score", "late_payments", "months_since_late",
+    "interest_rate",
+]  # fmt: skip
+_BEYOND_ADULTS = ["age", "marital-status", "relationship", "race", "sex", "native-country"]
 # The person who is shown is one of so many.
 _CANDIDATES = 50
 _WIDTH = 120
@@ -45,7 +51,7 @@ def main(*, n_train: int = 10_000, n_test: int = 500, report: str | os.PathLike[
     ``report``: where to write an HTML page about the people in the test set who got the unfavourable answer.
     """
     started = perf_counter()
-    source, X, y, unfavourable, rules = _table(n_train + n_test)
+    source, X, y, unfavourable, rules, personal = _table(n_train + n_test)
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, train_size=n_train, test_size=n_test, random_state=0, stratify=y
     )
@@ -59,11 +65,14 @@ def main(*, n_train: int = 10_000, n_test: int = 500, report: str | os.PathLike[
     balanced = NICE(model, optimize="balanced", constraints=rules).fit(X_train, y_train)
     candidates = X_test[model.predict(X_test) == unfavourable][:_CANDIDATES]
     explainers = {"sparsity": nice, "proximity": nice.with_search(optimize="proximity"), "paper": paper}
-    label = _most_telling({name: explainer.explain(candidates) for name, explainer in explainers.items()})
+    label = _most_telling(
+        {name: explainer.explain(candidates, constraints=personal) for name, explainer in explainers.items()}
+    )
     person = candidates.loc[[label]]
-    shown = {name: explainers.get(name, balanced).explain(person) for name in _COLUMNS}
+    shown = {name: explainers.get(name, balanced).explain(person, constraints=personal) for name in _COLUMNS}
     print(f"What would have to be different for test row {label}, for which the model says {unfavourable}?")
     print(f"(One of {len(candidates):,} such rows, picked because the answers differ.)")
+    print(f"What a person cannot choose stays as it is: {', '.join(map(str, personal.immutable))}.")
     print("Changes are marked *, and what follows from them =.\n")
     print("\n".join(f"  {name:<11} {meaning}" for name, meaning in _COLUMNS.items()))
     print(f"\n{_side_by_side(person, shown, balanced)}")
@@ -72,27 +81,33 @@ def main(*, n_train: int = 10_000, n_test: int = 500, report: str | os.PathLike[
     by_default, seconds = _timed(nice, X_test)
     searches = {"thorough (the default)": (by_default, seconds), "greedy (the paper's)": _timed(paper, X_test)}
     columns = [[name, *_measured(X_test, cfs, seconds, model)] for name, (cfs, seconds) in searches.items()]
-    print(f"\nAll {n_test:,} test rows, for few changes, by both searches:\n")
+    print(f"\nAll {n_test:,} test rows, for few changes, by both searches, where everything may change:\n")
     for name, *cells in zip(["", "coverage", "changes", "distance", "speed"], *columns, strict=True):
         print(f"  {name:<10}{''.join(f'{cell:<26}' for cell in cells)}".rstrip())
     print("  (Coverage: the model was asked again about each counterfactual. Changes and distance: means.)")
     if report is not None:
-        unlucky = by_default[by_default.predicted == unfavourable]
+        unlucky = nice.explain(X_test[by_default.predicted == unfavourable], constraints=personal)
         unlucky.to_html(report, title=f"What would have to be different for those who got {unfavourable}")
         print(f"\nA report on the {len(unlucky):,} who got {unfavourable} is in {one_line(os.fspath(report))}")
     print(f"\nThe demo took {perf_counter() - started:.0f} s.")
 
 
-def _table(n_rows: int) -> tuple[str, pd.DataFrame, pd.Series[Any], str, Constraints]:
-    """The source of the table, its features, its labels, the unfavourable label, and what follows from what."""
+def _table(n_rows: int) -> tuple[str, pd.DataFrame, pd.Series[Any], str, Constraints, Constraints]:
+    """Return the source of the table, its features and labels, the unfavourable label, and two kinds of rules.
+
+    The first are about what follows from what in every row, the second about what a person cannot choose.
+    """
     folder = os.environ.get("NICECF_DATA")
     if not folder:
-        return "a generated loan book (NICECF_DATA is not set)", *loan_book(n_rows), "denied", loan_rules()
+        personal = Constraints(immutable=BEYOND_APPLICANTS)
+        source = "a generated loan book (NICECF_DATA is not set)"
+        return source, *loan_book(n_rows), "denied", loan_rules(), personal
     X, y = adult(folder)
     # fnlwgt is a survey weight: how many people a row stands for, nothing about the person.
     # education-num is the number of education: they change together.
     rules = Constraints(groups="auto")
-    return "UCI Adult (found through NICECF_DATA)", X.drop(columns="fnlwgt"), y, "<=50K", rules
+    personal = Constraints(immutable=_BEYOND_ADULTS)
+    return "UCI Adult (found through NICECF_DATA)", X.drop(columns="fnlwgt"), y, "<=50K", rules, personal
 
 
 def forest() -> Pipeline:
@@ -107,7 +122,10 @@ def forest() -> Pipeline:
 
 
 def _most_telling(explained: Explained) -> Hashable:
-    """The label of the row where the paper needs more changes, then the answers differ most, then change least."""
+    """The label of the row where the paper needs more changes, then the answers differ most, then change least.
+
+    Rows without an answer come last.
+    """
     n_changes = pd.DataFrame({name: cfs.metrics()["sparsity"] for name, cfs in explained.items()})
     changed = {name: cfs.changes().groupby("row")["feature"].agg(frozenset) for name, cfs in explained.items()}
     ranking = pd.DataFrame(

@@ -19,6 +19,7 @@ from nicecf.service.limits import Limits
 from nicecf.service.measures import Measures
 from nicecf.service.merging import Merger
 from nicecf.service.version import Version, version_of
+from nicecf.support.types import Table
 from nicecf.views.words.wording import Wording
 
 log = logging.getLogger("nicecf.service")
@@ -31,13 +32,14 @@ class Source:
     """Where an explainer comes from: a function that loads it, and the files that it is made of.
 
     ``wordings``: TOML files that say how things are called, one for each language. ``target``: the decision that
-    people want, as text.
+    people want, as text. ``examples``: rows to try it with, in place of drawn ones.
     """
 
     load: Callable[[], NICE]
     files: tuple[str, ...] = ()
     wordings: tuple[str, ...] = ()
     target: str | None = None
+    examples: Table | None = None
 
     @property
     def state(self) -> tuple[object, ...]:
@@ -131,7 +133,7 @@ def _version_from(source: Source) -> Version:
         except OptionError as error:
             raise OptionError(f"{path}: {error}") from None
     by_language = {language: wording for language, (_, wording) in wordings.items()}
-    return version_of(nice, by_language, target=source.target)
+    return version_of(nice, by_language, target=source.target, examples=source.examples)
 
 
 def _worded(paths: Iterable[str]) -> dict[str, tuple[str, Wording]]:

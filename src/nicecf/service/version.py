@@ -21,7 +21,7 @@ from nicecf.service.examples import examples_of
 from nicecf.service.messages import Cell, Parameters, Rules
 from nicecf.service.refusals import wrong
 from nicecf.service.rows import RowReader
-from nicecf.support.types import Json, Label
+from nicecf.support.types import Json, Label, Table
 from nicecf.tables.files.json_lines import json_cell
 from nicecf.views.words.wording import Wording
 
@@ -141,12 +141,16 @@ def version_of(
     *,
     target: str | None = None,
     with_examples: bool = True,
+    examples: Table | None = None,
 ) -> Version:
-    """A fitted explainer, ready for requests; OptionError if it has no such class as ``target``."""
+    """A fitted explainer, ready for requests; OptionError if it has no such class as ``target``.
+
+    ``examples``: rows to try it with, in place of drawn ones.
+    """
     nice._check_fitted()
     reader = RowReader.of(nice._fitted.schema.full)
-    examples = examples_of(nice, reader) if with_examples else []
-    return Version(nice, reader, examples, wordings or {}, _class_of(nice, target))
+    shown = examples_of(nice, reader, examples) if with_examples else []
+    return Version(nice, reader, shown, wordings or {}, _class_of(nice, target))
 
 
 def _check_solver() -> None:
