@@ -15,6 +15,7 @@ from nicecf.rules.suggestions.derived_search import (
     Search,
 )
 from nicecf.rules.suggestions.suggestion import Suggestion, in_expression, key, quoted, suggest
+from nicecf.rules.suggestions.sums import sums
 from nicecf.rules.suggestions.table_facts import ColumnFacts, TableFacts
 from nicecf.rules.suggestions.words import COMPUTED
 
@@ -29,7 +30,8 @@ def derived_columns(facts: TableFacts, *, most_columns: int = _MOST_COLUMNS) -> 
     Equal within the rounding of the column itself: half a unit of its last decimal. The expressions are a sum,
     difference, product, ratio or share a / (a + b) of two columns, or of three (a + b - c, (a + b) / c, a * b / c, ..),
     times 1, 12, 1/12 or, but for sums and differences, a power of ten; and one column times, or divided by, a factor of
-    at most three digits.
+    at most three digits. Sums of any number of columns without missing cells, and shares that add up to 1 or 100, are
+    found as `sums` says.
 
     What is tried is bounded: the first ``most_columns`` of numbers with three values or more that are no copies, and of
     three columns the first 25 that are not explained yet, or half of ``most_columns``. All expressions are screened on
@@ -51,6 +53,7 @@ def derived_columns(facts: TableFacts, *, most_columns: int = _MOST_COLUMNS) -> 
     _choose(search.matches(PAIRS, distinct), columns, chosen)
     left = [j for j in range(len(columns)) if j not in chosen][: min(_MOST_OF_THREE, most_columns // 2)]
     _choose(search.matches(TRIPLES, left), columns, chosen)
+    _choose(sums(search, columns, [j for j in range(len(columns)) if j not in chosen]), columns, chosen)
     return [_suggested(match, columns, is_certain) for match, is_certain in chosen.values()]
 
 
@@ -87,11 +90,14 @@ def _solved(solutions: Sequence[Match], columns: Sequence[ColumnFacts]) -> tuple
     tied = [match for match in first.values() if evidence(match) == best]
     # Were one of them computed as a ratio, it would have more decimals than the product.
     tied = [match for match in tied if match.form in PRODUCTS] or tied
+    # A sum of many is rather a total than one of its parts a remainder.
+    is_clear = len(tied) == 1
+    tied = [match for match in tied if match.form.is_total] or tied
     # Of sums and differences, what was computed was more likely added later.
     match = max(tied, key=lambda match: match.target)
     # Whole numbers are seldom computed from fractions.
     is_coarse = best[0] < max(_decimals(columns[part]) for part in match.parts)
-    return match, len(tied) == 1 and (not is_coarse or best[1])
+    return match, is_clear and (not is_coarse or best[1])
 
 
 def _decimals(column: ColumnFacts) -> float:

@@ -48,6 +48,11 @@ class Form:
     is_symmetric: bool
     scales: tuple[float, ...]
 
+    @property
+    def is_total(self) -> bool:
+        """Whether it is a plain sum of three columns or more."""
+        return self.text.count(" + ") > 1 and not set(self.text) & set("-*/(")
+
 
 def _ratio(a: Floats, b: Floats) -> Floats:
     # Nothing can be equal to what is undefined; NaN would be taken for a missing value.
@@ -170,14 +175,14 @@ class Search:
             for question, expressions in self._unrefuted(asked, some).by_question():
                 target, scale = int(asked.targets[question]), float(asked.scales[question])
                 parts = (tuple(asked.parts[one].tolist()) for one in expressions)
-                found = (self._verified(target, asked.form, of, scale) for of in parts)
+                found = (self.verified(target, asked.form, of, scale) for of in parts)
                 yield from islice((match for match in found if match is not None), _MOST_MATCHES)
 
     def multiples(self) -> Iterator[Match]:
         """For each column the first other one of which it is a multiple, by a factor of few digits other than 1."""
         for target in self._targets:
             for part, factor in self._factors(target):
-                match = self._verified(target, MULTIPLE, (part,), factor)
+                match = self.verified(target, MULTIPLE, (part,), factor)
                 if match is not None:
                     yield match
                     break
@@ -233,7 +238,8 @@ class Search:
             if factor is not None:
                 yield part, factor
 
-    def _verified(self, target: int, form: Form, parts: tuple[int, ...], scale: float) -> Match | None:
+    def verified(self, target: int, form: Form, parts: tuple[int, ...], scale: float) -> Match | None:
+        """Return the match if a column is equal to a form of these parts, times the scale, in all rows."""
         column = self._columns[target]
         values = [self._columns[part].values for part in parts]
         use = column.is_present & np.all([self._columns[part].is_present for part in parts], axis=0)

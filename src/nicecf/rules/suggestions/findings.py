@@ -9,9 +9,11 @@ from typing import Any
 from nicecf.rules.parameters import Feature
 from nicecf.rules.suggestions.auto_groups import groups_of
 from nicecf.rules.suggestions.by_name import one_way, protected
+from nicecf.rules.suggestions.dates import calendar_groups, durations
 from nicecf.rules.suggestions.derived import derived_columns
 from nicecf.rules.suggestions.identifiers import identifiers
 from nicecf.rules.suggestions.never_missing import never_missing
+from nicecf.rules.suggestions.orders import orders
 from nicecf.rules.suggestions.relations import relations
 from nicecf.rules.suggestions.steps import steps
 from nicecf.rules.suggestions.suggestion import Suggestion
@@ -38,7 +40,9 @@ def findings(facts: TableFacts) -> tuple[Suggestion, ...]:
     Those that are certain do not contradict each other: `Constraints` takes them all. A guess may contradict others,
     as only one of them can be right.
     """
-    derived = derived_columns(facts)
+    lasting = durations(facts)
+    of_dates = {one.features[0] for one in lasting}
+    derived = [*lasting, *(one for one in derived_columns(facts) if one.features[0] not in of_dates)]
     # A guess is no rule until somebody says so: until then, its column is like any other.
     computed = {one.features[0] for one in derived if one.is_certain}
     maybe_computed = {one.features[0] for one in derived}
@@ -48,17 +52,24 @@ def findings(facts: TableFacts) -> tuple[Suggestion, ...]:
     by_name = [one for one in protected(facts, [one.features for one in groups]) if not computed & set(one.features)]
     immutable = _once([*ids, *by_name])
     fixed = {feature for one in immutable if one.is_certain for feature in one.features}
-    groups = [one for one in groups if not set(one.features) <= fixed]
-    tied = [frozenset(one.features) for one in [*derived, *groups]]
+    groups = [one for one in [*groups, *_calendar(facts, groups, computed)] if not set(one.features) <= fixed]
+    tied = [frozenset(one.features) for one in [*derived, *groups] if one not in lasting]
     return (
         *never_missing(facts),
         *immutable,
         *_directions(facts, fixed - known_ids, without=known_ids | computed),
+        *(one for one in orders(facts) if one.features[0] not in fixed | computed),
         *groups,
         *(one for one in relations(facts, known=tied) if not known_ids & set(one.features)),
         *(one for one in steps(facts) if one.features[0] not in fixed | maybe_computed),
         *derived,
     )
+
+
+def _calendar(facts: TableFacts, groups: Sequence[Suggestion], computed: set[Feature]) -> list[Suggestion]:
+    """Return the groups of dates that share no feature with another group, or with what is computed."""
+    taken = computed | {feature for one in groups for feature in one.features}
+    return [one for one in calendar_groups(facts) if not taken & set(one.features)]
 
 
 def _once(immutable: Sequence[Suggestion]) -> list[Suggestion]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from nicecf.rules.suggestions.suggestion import Finding, Suggestion, suggest_immutable
 from nicecf.rules.suggestions.table_facts import ColumnFacts, TableFacts
-from nicecf.rules.suggestions.words import IDENTIFIER, NUMBERED
+from nicecf.rules.suggestions.words import AMOUNTS, IDENTIFIER, NUMBERED
 
 _FEWEST_VALUES = 50
 # Of whole numbers, a column of amounts may have so many values as well; of text, hardly ever.
@@ -25,8 +25,9 @@ def identifiers(facts: TableFacts) -> list[Suggestion]:
     """Columns that look like identifiers or free text.
 
     Text with a new value in more than half of 50 rows or more is certain, and so are whole numbers of which 99 % are
-    unique if their name says so (id, number) or they leave few numbers out. Otherwise unique whole numbers are a guess,
-    if random ones would repeat, like a name that says id of values that repeat.
+    unique if their name says so (id, number), or if they leave few numbers out and only grow, or only fall, from row to
+    row. Otherwise unique whole numbers are a guess, if random ones would repeat, like a name that says id of values that
+    repeat. A name that says price, income and the like is never an identifier for its values alone.
     """
     return [one for column in facts.columns if (one := _identifier(column)) is not None]
 
@@ -45,9 +46,11 @@ def _identifier(column: ColumnFacts) -> Suggestion | None:
         return suggest_immutable("free_text", column.name, is_certain=False, seen=f"{seen}, of many words")
     is_whole = column.is_number and column.temporal is None and column.decimals == 0
     if n_cells >= _FEWEST_VALUES and is_whole and share >= _NEARLY_ALL:
-        span = float(np.ptp(column.present))
-        is_certain = span < _LARGEST_GAP * n_cells or is_called_id or bool(NUMBERED & set(column.words))
-        if is_certain or n_cells**2 / (2 * span) >= _FEWEST_REPEATED:
+        span, changes = float(np.ptp(column.present)), np.diff(column.present)
+        is_counted = span < _LARGEST_GAP * n_cells and bool((changes > 0).all() or (changes < 0).all())
+        is_amount = bool(AMOUNTS & set(column.words)) and not is_called_id
+        is_certain = not is_amount and (is_counted or is_called_id or bool(NUMBERED & set(column.words)))
+        if is_certain or (not is_amount and n_cells**2 / (2 * span) >= _FEWEST_REPEATED):
             return suggest_immutable("identifier", column.name, is_certain=is_certain, seen=f"{seen}, whole numbers")
     if is_called_id and (is_whole or column.is_text) and column.n_distinct > 2:
         return suggest_immutable("identifier", column.name, is_certain=False, seen=f"called an identifier; {seen}")

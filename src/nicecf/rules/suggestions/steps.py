@@ -58,6 +58,10 @@ def _step(column: ColumnFacts) -> float | None:
     unit = 10**column.decimals
     whole = np.rint(np.abs(column.present) * unit).astype(np.int64)
     divisor = int(np.gcd.reduce(whole))
+    # The values may lie on a coarser grid that does not begin at zero, such as degrees Fahrenheit that were whole
+    # degrees Celsius (32 + 1.8 k): what divides them all is nobody's step.
+    if divisor > 1 and np.gcd.reduce(np.abs(np.diff(np.rint(column.present * unit).astype(np.int64)))) != divisor:
+        return None
     # Numbers that are written with some digits, whatever their size, have larger steps where they are larger.
     if (whole[whole >= np.median(whole)] % (10 * divisor) == 0).all():
         return None

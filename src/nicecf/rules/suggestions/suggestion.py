@@ -15,8 +15,8 @@ from nicecf.rules.parameters import Feature
 from nicecf.support.formats import harmless
 
 Finding: TypeAlias = Literal[
-    "one_hot", "twins", "derived", "relation", "identifier", "free_text", "protected", "step", "one_way",
-    "never_missing", "label",
+    "one_hot", "twins", "calendar", "derived", "relation", "identifier", "free_text", "protected", "step", "one_way",
+    "order", "never_missing", "label",
 ]  # fmt: skip
 # The keys of a rules file. Lists come first: in TOML, what follows the head of a table belongs to that table.
 Section: TypeAlias = Literal["immutable", "increasing", "groups", "relations", "step", "derived"]

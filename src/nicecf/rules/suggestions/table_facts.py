@@ -42,13 +42,15 @@ class ColumnFacts:
     precision: float
     # Of dates and durations, what they are: they can only be compared with their like.
     temporal: str | None = None
+    # Of dates, their time zone, if they have one.
+    zone: Any = None
 
     @classmethod
     def of(cls, column: Column, values: Floats, dtype: np.dtype[Any] | None) -> ColumnFacts:
         """The facts of a column with these encoded cells; ``dtype`` is that of its numbers, None of categories."""
         if column.temporal is not None:
             sort = "duration" if column.temporal.kind == "duration" else f"date, {column.temporal.zone is not None}"
-            return cls(column.name, values, (), True, False, 0.0, sort)
+            return cls(column.name, values, (), True, False, 0.0, sort, column.temporal.tz)
         if dtype is not None:
             precision = float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0
             return cls(column.name, values, (), True, dtype.kind not in "biu", max(precision, _ROUNDING))

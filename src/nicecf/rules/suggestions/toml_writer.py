@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from nicecf.rules.suggestions.suggestion import AUTO, LISTS, TABLES, Section, Suggestion
+from nicecf.rules.suggestions.suggestion import AUTO, LISTS, TABLES, Section, Suggestion, key
 from nicecf.support.formats import one_line
 
 _LONGEST_LINE = 120
@@ -22,6 +23,7 @@ _SAYS: dict[Section, str] = {
     "step": "Features that change by whole steps only.",
     "derived": "Features that are computed from others.",
 }
+_ORDERS = "Of categories: in the order of their levels. What only decreases belongs to a table [decreasing]."
 _AUTO = "auto: those that the training table shows for certain, found again at fit; each counts as one change."
 
 
@@ -33,9 +35,11 @@ def to_toml(suggestions: Iterable[Suggestion]) -> str:
     blocks = [
         "\n".join([_HEAD.rstrip(), *(line for one in of.get(None, []) for line in _comment(_sentence(one.seen)))])
     ]
-    for section in (*LISTS, *TABLES):
+    lists = [section for section in LISTS if section != "increasing" or not _has_orders(of.get(section, []))]
+    # In TOML, what follows the head of a table belongs to that table: the lists come first.
+    for section in (*lists, *(one for one in (*LISTS, *TABLES) if one not in lists)):
         if section in of:
-            blocks.append("\n".join(_block(section, of[section])))
+            blocks.append("\n".join(_block(section, of[section], is_list=section in lists)))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -56,16 +60,28 @@ def _comment(text: str, *, begin: str = "# ") -> list[str]:
     )
 
 
-def _block(section: Section, suggestions: Sequence[Suggestion]) -> list[str]:
+def _has_orders(suggestions: Iterable[Suggestion]) -> bool:
+    """Return whether some entries are lines of a table, with the levels of a feature from low to high."""
+    return any(one.kind == "order" for one in suggestions)
+
+
+def _block(section: Section, suggestions: Sequence[Suggestion], *, is_list: bool) -> list[str]:
     # What is certain first, each in the order in which it was found.
     certain = [one for one in suggestions if one.is_certain]
     guesses = [one for one in suggestions if not one.is_certain]
-    if section not in LISTS:
-        lines = [line for one in [*certain, *guesses] for line in _lines(one)]
-        return [*_comment(_SAYS[section]), f"[{section}]", *lines]
-    active = _auto(certain) if section == "groups" else [line for one in certain for line in _lines(one, "    ", ",")]
+    if not is_list:
+        entries = [_as_entry(one) for one in [*certain, *guesses]]
+        says = f"{_SAYS[section]} {_ORDERS}" if section in LISTS else _SAYS[section]
+        return [*_comment(says), f"[{section}]", *(line for one in entries for line in _lines(one))]
+    auto = [one for one in certain if one.toml == AUTO]
+    active = [*_auto(auto), *(line for one in certain if one.toml != AUTO for line in _lines(one, "    ", ","))]
     passive = [line for one in guesses for line in _lines(one, "    ", ",")]
     return [*_comment(_SAYS[section]), f"{section} = [", *active, *passive, "]"]
+
+
+def _as_entry(one: Suggestion) -> Suggestion:
+    """Return a suggestion as the line of a table: a feature that is numbers, or a date, has an order already."""
+    return replace(one, toml=f"{key(one.features[0])} = true") if one.kind == "one_way" else one
 
 
 def _auto(groups: Sequence[Suggestion]) -> list[str]:
