@@ -253,6 +253,8 @@ def test_bad_weights(weights, message):
         ({"ranges": {"age": ([1, 5], 2)}}, r"its low bound 5.0 is above its high bound 2 \(row 1\)"),
         ({"ranges": {"age": (None, None)}}, "has no bounds, so it says nothing"),
         ({"ranges": {"age": (b"old", None)}}, "the range of 'age' has a bound that is not a number: \"b'old'\""),
+        *(({"ranges": {"age": ([one], None)}}, "the range of 'age' has a bound that is not a number")
+          for one in (True, np.True_, "5")),
         ({"ranges": {"age": (float("nan"), 2)}}, "use None for no bound"),
         ({"ranges": {"age": {"min": 2}}}, "the range of 'age' has 'min', which is not known; choose among 'low', 'high'"),
         ({"allowed": {"education": []}}, "allowed names no value for 'education'. A feature that may not change is immutable"),
@@ -287,8 +289,12 @@ def test_rules_that_make_no_sense(rules, message):
         ({"ranges": {"age": ("old", None)}}, "the range of 'age' has a bound that is not a number: 'old'"),
         ({"step": {"education": 1}}, "step names 'education', which is categorical"),
         ({"allowed": {"education": ["colege"]}}, "allowed has 'colege' for 'education', a value that no training row has: .* Did you mean 'college'?"),
-        ({"allowed": {"age": ["old"]}}, "allowed has 'old' for 'age', which is numeric"),
+        ({"allowed": {"age": ["old"]}}, "allowed has 'old' for 'age', which is numeric; pass a number"),
+        *(({"allowed": {"age": [one]}}, "for 'age', which is numeric; pass a number")
+          for one in (True, np.True_, "nan", "inf", "1_000", b"5", np.inf, 10**400)),
+        ({"forbid": {"age": [(True, 3)]}}, "forbid has True for 'age', which is numeric; pass a number"),
         ({"forbid": {"education": [("school", "PhD")]}}, "forbid has 'PhD' for 'education', a value that no training row has"),
+        ({"allowed": {"education": [5]}}, "allowed has 5 for 'education', a value that no training row has"),
     ],
 )  # fmt: skip
 def test_rules_that_do_not_fit_the_table(nice, rules, message, when):
@@ -299,6 +305,35 @@ def test_rules_that_do_not_fit_the_table(nice, rules, message, when):
     }[when]
     with pytest.raises(OptionError, match=message):
         ask()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ([0, 1] * 5, True, r"allowed has True for 'x', a value that no training row has: .* Its values are 0, 1\."),
+        (
+            [False, True] * 5,
+            1,
+            r"allowed has 1 for 'x', a value that no training row has: .* Its values are False, True\.",
+        ),
+        ([False, True] * 5, "true", None),  # as a sheet has it
+        (["0", "1"] * 5, 1, r"allowed has 1 for 'x', .* Did you mean '1'\?"),
+    ],
+)
+def test_a_boolean_is_no_number_of_a_category_and_a_number_no_boolean(column, value, message):
+    X = pd.DataFrame({"x": pd.Series(column, dtype=None if isinstance(column[0], str) else "category"), "y": range(10)})
+    fitted = NICE(split_at(0.5), justified=False, constraints=Constraints(allowed={"x": [value]}), classes=[0, 1])
+    if message is None:
+        fitted.fit(X[["y", "x"]])
+        return
+    with pytest.raises(OptionError, match=message):
+        fitted.fit(X[["y", "x"]])
+
+
+def test_an_array_of_booleans_may_be_ruled_by_booleans():
+    X = np.array([[True, False], [False, True], [False, False]])
+    nice = NICE(split_at(0.5), justified=False, constraints=Constraints(allowed={0: [True]}), classes=[0, 1]).fit(X)
+    assert nice.explain(X[1:]).found.all()
 
 
 @pytest.mark.parametrize(

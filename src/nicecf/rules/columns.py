@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from nicecf.exceptions import OptionError, did_you_mean, listed, plain
-from nicecf.rules.parameters import Feature
+from nicecf.rules.parameters import Feature, are_alike
 from nicecf.support.formats import shown
 from nicecf.support.types import Floats
 from nicecf.tables.cells import nearest_held
@@ -113,12 +114,27 @@ def encoded(value: Any, schema: Schema, j: int, option: str) -> float | None:
     if column.temporal is not None:
         return moment(value, column.temporal, column.name, option)
     if not column.is_categorical:
-        try:
-            return float(held(np.array(float(value)), float_dtype(schema, j)))
-        except (TypeError, ValueError):
-            raise OptionError(f"{option} has {value!r} for {column.name!r}, which is numeric.") from None
+        is_of_booleans = (
+            schema.container.number_dtype(column.prototype).kind == "b"
+        )  # an array of them is one of numbers
+        number = _finite_number(int(value) if is_of_booleans and isinstance(value, bool) else value)
+        if number is None:
+            raise OptionError(f"{option} has {value!r} for {column.name!r}, which is numeric; pass a number.")
+        return float(held(np.array(number), float_dtype(schema, j)))
     code = code_of(value, column)
     return None if code is None else float(code)
+
+
+def _finite_number(value: Any) -> float | None:
+    """Return a number, or text of one as sheets have it; None for everything else, such as booleans."""
+    is_text = isinstance(value, str) and "_" not in value  # Python reads 1_000 as a number
+    if isinstance(value, bool) or not (isinstance(value, Number) or is_text):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if np.isfinite(number) else None
 
 
 def moment(value: Any, temporal: Temporal, name: Feature, option: str) -> float:
@@ -132,12 +148,12 @@ def moment(value: Any, temporal: Temporal, name: Feature, option: str) -> float:
 def code_of(value: Any, column: Column) -> int | None:
     """The code of a category; a sheet or a file may have text where the table has numbers, booleans or dates."""
     known = column.code(value)
-    if known is not None:
+    if known is not None and are_alike(plain(column.levels[known]), value):
         return known
     alike = [
         code
         for code, level in enumerate(column.levels)
-        if level == value or (not isinstance(level, str) and _written(level) == _written(value))
+        if are_alike(plain(level), value) or (not isinstance(level, str) and _written(level) == _written(value))
     ]
     return alike[0] if len(alike) == 1 else None
 

@@ -159,6 +159,9 @@ def _bound(feature: Feature, given: Any, *, none: float) -> Bound:
     moments = moment_bounds.of_rows(feature, given)
     if moments is not None:
         return moments
+    # numpy would read booleans, and text of digits, as numbers.
+    if any(isinstance(value, (bool, np.bool_, str, bytes)) for value in given):
+        _refuse(feature, given)
     try:
         array = np.array([np.nan if is_missing(value) else value for value in given], dtype=np.float64)
     except (TypeError, ValueError):
