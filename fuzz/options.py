@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -13,9 +14,10 @@ import pandas as pd
 from fuzz import moments
 from fuzz.models import CellEstimator, CellModel, HashCells, LinearCells, Model
 from fuzz.oracle import Panel, Rules
-from fuzz.tables import Column, Random, Tables, n_rows
+from fuzz.tables import Column, Random, Tables, code_of, n_rows
 
 THOROUGH = 0.3  # how many of the cases, but for plain ones and baselines
+MOST_COUNT = 5  # the highest min_count
 BASELINES = ("WIT", "CBR", "SEDC", "GeCo", "GrowingSpheres", "CFproto", "DiCE")
 
 
@@ -256,7 +258,7 @@ def _draw_guards(random: Random, settings: Settings) -> None:
         settings.options["share_donor"] = False
         settings.names.append("guard: share_donor")
     if random.random() < 0.1:
-        settings.options["min_count"] = int(random.integers(2, 6))
+        settings.options["min_count"] = int(random.integers(2, MOST_COUNT + 1))
         settings.names.append("guard: min_count")
 
 
@@ -304,6 +306,10 @@ def _rules(random: Random, tables: Tables, free: Any, *, per_row: bool = False) 
         kinds += [] if column.is_category else ["ranges", "ranges", "step"]
         kind = str(random.choice(kinds))
         _RULES.get(kind, _no_rule)(random, rules, j, column, n_rows(tables.rows) if per_row else 0)
+    for orders in (rules.increasing, rules.decreasing):
+        for j, order in orders.items():
+            if order is not None and random.random() < 0.4:
+                orders[j] = _with_gaps(random, order, j, tables)
     n_columns = len(tables.columns)
     if n_columns > 1 and random.random() < 0.2:
         rules.groups.append(sorted(random.permutation(n_columns)[: int(random.integers(2, 4))].tolist()))
@@ -328,6 +334,13 @@ def _direction(kind: str) -> Callable[..., None]:
         getattr(rules, kind)[j] = order
 
     return add
+
+
+def _with_gaps(random: Random, order: list[Any], j: int, tables: Tables) -> list[Any]:
+    """An order without some of its levels; those that it names are held often enough for any min_count."""
+    held = Counter(tables.reader.encode(tables.train)[:, j].tolist())
+    known = [value for value in order if held[code_of(value)] >= MOST_COUNT]
+    return known[: int(random.integers(2, len(known) + 1))] if len(known) > 1 else order
 
 
 def _ranges(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:

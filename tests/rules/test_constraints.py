@@ -283,7 +283,8 @@ def test_rules_that_make_no_sense(rules, message):
         ({"groups": [["age", "incom"]]}, "groups names 'incom', .* Did you mean 'income'?"),
         ({"max_changes": 2, "step": {9: 1}}, "step names 9, which is not a column"),
         ({"increasing": ["education"]}, "increasing names 'education', which is categorical and has no order. Give one: increasing={'education': \\['"),
-        ({"increasing": {"education": ["school", "college"]}}, "gives an order of 'education' that leaves out 'university'. Name all its values"),
+        ({"increasing": {"education": ["school", "colege", "university"]}}, "increasing gives an order of 'education' with 'colege', which no training row has, and without 'college'.* Did you mean 'college'?"),
+        ({"decreasing": {"education": ["school", "unknown"]}}, "decreasing gives an order of 'education' with 'unknown', which no training row has, and without "),
         ({"increasing": {"age": [1, 2]}}, "gives an order for 'age', which is numeric"),
         ({"ranges": {"education": (1, 2)}}, "ranges names 'education', which is categorical; use allowed"),
         ({"ranges": {"age": ("old", None)}}, "the range of 'age' has a bound that is not a number: 'old'"),
@@ -328,6 +329,27 @@ def test_a_boolean_is_no_number_of_a_category_and_a_number_no_boolean(column, va
         return
     with pytest.raises(OptionError, match=message):
         fitted.fit(X[["y", "x"]])
+
+
+@pytest.mark.parametrize("direction", ["increasing", "decreasing"])
+def test_a_level_without_an_order_stays_and_nothing_changes_to_it(direction):
+    levels = ["low", "high", "unknown"]
+    X = pd.DataFrame({"level": levels * 20, "x": [0.0, 1.0] * 30})
+    accepted = {level: lambda X, level=level: (X["level"] == level).to_numpy() for level in levels}
+
+    def found(before, after):
+        says = accepted[after]
+        nice = NICE(lambda X: np.column_stack([~says(X), says(X)]).astype(float), classes=[0, 1], justified=False)
+        rules = Constraints(**{direction: {"level": ["low", "high"]}})
+        return nice.fit(X).explain(X[X["level"] == before][:1], constraints=rules).found[0]
+
+    allowed = {(before, after) for before in levels for after in levels if before != after and found(before, after)}
+    assert allowed == {("low", "high") if direction == "increasing" else ("high", "low")}
+
+
+def test_an_order_may_name_levels_that_no_row_has_where_it_leaves_out_none(nice):
+    order = ["none", "school", "college", "university", "doctorate"]
+    assert nice.explain(POOR, constraints=Constraints(increasing={"education": order})).found.all()
 
 
 def test_an_array_of_booleans_may_be_ruled_by_booleans():

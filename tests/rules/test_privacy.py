@@ -375,6 +375,16 @@ def test_whether_one_person_holds_a_value_is_not_told_to_those_who_guess_it():
         assert nice.explain(strangers(), constraints=Constraints(forbid={"town": [(before, "Ayr")]})).found.all()
 
 
+def test_an_order_does_not_tell_whether_one_person_holds_a_value():
+    nice = NICE(says_good, classes=[0, 1], min_count=5).fit(*people_with_secrets())
+    messages = []
+    for guess in ("SECRET-17", "SECRET-99"):
+        with pytest.raises(OptionError, match=r"which no training row has \(or too few: min_count\)") as raised:
+            nice.explain(strangers(), constraints=Constraints(increasing={"town": ["Ayr", guess]}))
+        messages.append(str(raised.value).replace(guess, "?"))
+    assert messages[0] == messages[1]
+
+
 def test_an_order_needs_no_value_that_is_kept_back():
     X, y = people_with_secrets()
     nice = NICE(says_good, classes=[0, 1], min_count=5).fit(X, y)

@@ -27,7 +27,7 @@ class Constraints:
         Features that never change.
     increasing, decreasing
         Features that change in one direction only; of dates, later or earlier. Of a categorical feature, a dict names
-        the order: ``{"education": ["school", "college", "university"]}``.
+        the order: ``{"education": ["school", "college", "university"]}``; a level without an order never changes.
     ranges
         ``{feature: (low, high)}``: where a changed value must lie, both bounds included; None for no bound. A bound
         may be a number for all rows, or an array or Series with one for each row (NaN: none); of a date, a date or

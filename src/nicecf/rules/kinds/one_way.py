@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from nicecf.exceptions import OptionError, listed
+from nicecf.exceptions import OptionError, did_you_mean, listed
 from nicecf.rules.columns import RuledRows, code_of
 from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
 from nicecf.rules.kinds.ranges import Within
@@ -16,7 +16,6 @@ from nicecf.rules.parameters import Feature, Line, distinct, features, in_cell, 
 from nicecf.rules.row_rules import Condition
 from nicecf.support.phrases import Features, Statement
 from nicecf.support.types import Bools, Floats, Ints
-from nicecf.tables import Container
 from nicecf.tables.column import Column
 from nicecf.tables.ordered import codes_of
 
@@ -111,7 +110,7 @@ class OneWay(PerFeature[Order]):
         if column.is_ordinal and one is None:
             return self._from(own)
         if column.is_categorical:
-            ranks = self._ranks(feature, one, column, rows.trained.columns[j], rows.schema.container)
+            ranks = self._ranks(feature, one, column, rows)
             return Ranked(ranks, self._from(ranks[codes_of(own)]))
         if one is not None:
             raise OptionError(
@@ -123,27 +122,43 @@ class OneWay(PerFeature[Order]):
         anything = np.full(len(own), np.inf)
         return Within(own, anything) if self.name == "increasing" else Within(-anything, own)
 
-    def _ranks(self, feature: Feature, order: Order, column: Column, trained: Column, container: Container) -> Floats:
-        """The rank of each code; the last one, of a missing value, and those of values without a rank are NaN."""
-        if order is None and (ordered := container.ordered(column.prototype)) is not None:
+    def _ranks(self, feature: Feature, order: Order, column: Column, rows: RuledRows) -> Floats:
+        """Return the rank of each code; NaN for a level that the order leaves out, and for a missing value.
+
+        Whether a change from or to one of these goes up or down cannot be told, so that it is not allowed.
+        """
+        if order is None and (ordered := rows.schema.container.ordered(column.prototype)) is not None:
             order = tuple(ordered[1])
         if order is None:
             raise OptionError(
                 f"{self.name} names {feature!r}, which is categorical and has no order. Give one: "
                 f"{self.name}={{{feature!r}: [{listed(column.told_levels, limit=3)}, ...]}}, from low to high."
             )
-        codes = [code_of(value, column) for value in order]
-        # What too few training rows hold is not handed out, and not told: it needs no place in the order.
-        left_out = [level for level in trained.told_levels if column.code(level) not in codes]
-        if left_out:
-            raise OptionError(
-                f"{self.name} gives an order of {feature!r} that leaves out {listed(left_out)}. Name all its values."
-            )
+        if not rows.is_checked:
+            self._check_levels(feature, order, rows.trained.columns[rows.position(feature, self.name)])
         ranks = np.full(len(column.levels) + 1, np.nan)
-        for rank, code in enumerate(codes):
+        for rank, value in enumerate(order):
+            code = code_of(value, column)
             if code is not None:  # an order may name values that no row has
                 ranks[code] = rank
         return ranks
+
+    def _check_levels(self, feature: Feature, order: tuple[Any, ...], trained: Column) -> None:
+        """Raise OptionError if the order names an unknown level and leaves out a known one: it may mean that one.
+
+        Levels that too few training rows hold (``min_count``) are as unknown as those that no row holds.
+        """
+        codes = [code_of(value, trained) for value in order]
+        levels = {trained.code(level): level for level in trained.told_levels}
+        unknown = [value for value, code in zip(order, codes, strict=True) if code not in levels and value is not None]
+        left_out = [level for code, level in levels.items() if code not in codes]
+        if unknown and left_out:
+            raise OptionError(
+                f"{self.name} gives an order of {feature!r} with {listed(unknown)}, which no training row has"
+                f"{'' if trained.common is None else ' (or too few: min_count)'}, and without {listed(left_out)}. Name "
+                "levels of the table; one that is left out has no order, and neither changes nor is changed to."
+                f"{did_you_mean(unknown[0], left_out)}"
+            )
 
     def words_of(self, feature: Feature, one: Order) -> Statement:
         return Statement(f"rule.{self.name}", {"feature": Features((feature,))})
