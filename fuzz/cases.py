@@ -19,6 +19,7 @@ from fuzz import models, mutations, options, possible, tables
 from fuzz.checks import OF_ANSWERS, Answer, Facts, nothing_is_written_to, snapshot
 from fuzz.misuse import misused
 from fuzz.relations import RELATIONS, Explained
+from fuzz.rules import as_constraints
 from fuzz.scores import scores_lie_in_their_target
 from fuzz.tables import Random, Tables, n_rows
 
@@ -255,7 +256,7 @@ def _fewer_rows(table: Tables, settings: options.Settings) -> Tables:
             for j, pair in settings.call_rules.ranges.items()
         }
         settings.call_rules = type(settings.call_rules)(**{**vars(settings.call_rules), "ranges": cut})
-        settings.call["constraints"] = options.as_constraints(settings.call_rules, table)
+        settings.call["constraints"] = as_constraints(settings.call_rules, table)
     return Tables(**{**vars(table), "rows": tables.take(table.rows, range(most))})
 
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fuzz import moments
 from fuzz.models import CellEstimator, CellModel, HashCells, LinearCells, Model
 from fuzz.oracle import Panel, Rules
-from fuzz.tables import Column, Random, Tables, code_of, n_rows
+from fuzz.rules import MOST_COUNT, as_constraints, draw_rules, speaks_of
+from fuzz.tables import Random, Tables, n_rows
 
 THOROUGH = 0.3  # how many of the cases, but for plain ones and baselines
-MOST_COUNT = 5  # the highest min_count
 BASELINES = ("WIT", "CBR", "SEDC", "GeCo", "GrowingSpheres", "CFproto", "DiCE")
 
 
@@ -262,24 +258,21 @@ def _draw_guards(random: Random, settings: Settings) -> None:
         settings.names.append("guard: min_count")
 
 
-# --- rules ------------------------------------------------------------------------------------------------------------
-
-
 def _draw_rules(random: Random, tables: Tables, settings: Settings) -> None:
     if random.random() > 0.45:
         return
     where = str(random.choice(["explainer", "call", "both", "rows"]))
     if where in ("explainer", "both"):
-        settings.own_rules = _rules(random, tables, range(len(tables.columns)))
+        settings.own_rules = draw_rules(random, tables, range(len(tables.columns)))
         settings.options["constraints"] = as_constraints(settings.own_rules, tables)
     free = range(len(tables.columns))
     if settings.own_rules is not None:  # two rules of one feature may contradict each other: that is misuse
-        free = [j for j in free if not _speaks_of(settings.own_rules, j)]
+        free = [j for j in free if not speaks_of(settings.own_rules, j)]
     if where in ("call", "both"):
-        settings.call_rules = _rules(random, tables, free, per_row=random.random() < 0.3)
+        settings.call_rules = draw_rules(random, tables, free, per_row=random.random() < 0.3)
         settings.call["constraints"] = as_constraints(settings.call_rules, tables)
     if where == "rows":
-        sets = [_rules(random, tables, free) for _ in range(int(random.integers(1, 4)))]
+        sets = [draw_rules(random, tables, free) for _ in range(int(random.integers(1, 4)))]
         choices: list[Rules | None] = [*sets, None]
         picked = [choices[at] for at in random.integers(0, len(choices), n_rows(tables.rows))]
         made = {id(one): as_constraints(one, tables) for one in sets}
@@ -289,148 +282,3 @@ def _draw_rules(random: Random, tables: Tables, settings: Settings) -> None:
         kind for line in range(min(n_rows(tables.rows), 50)) for one in settings.rules_of(line) for kind in one.kinds
     }
     settings.names += [f"rule: {kind}" for kind in sorted(kinds)] + [f"rules of the {where}"]
-
-
-def _speaks_of(rules: Rules, j: int) -> bool:
-    parts = (rules.immutable, rules.increasing, rules.decreasing, rules.ranges, rules.allowed, rules.forbid, rules.step)
-    return any(j in part for part in parts)
-
-
-def _rules(random: Random, tables: Tables, free: Any, *, per_row: bool = False) -> Rules:
-    rules = Rules()
-    for j in free:
-        column = tables.columns[j]
-        if not column.has_values:
-            continue
-        kinds = ["free"] * 5 + ["immutable", "increasing", "decreasing", "allowed", "forbid"]
-        kinds += [] if column.is_category else ["ranges", "ranges", "step"]
-        kind = str(random.choice(kinds))
-        _RULES.get(kind, _no_rule)(random, rules, j, column, n_rows(tables.rows) if per_row else 0)
-    for orders in (rules.increasing, rules.decreasing):
-        for j, order in orders.items():
-            if order is not None and random.random() < 0.4:
-                orders[j] = _with_gaps(random, order, j, tables)
-    n_columns = len(tables.columns)
-    if n_columns > 1 and random.random() < 0.2:
-        rules.groups.append(sorted(random.permutation(n_columns)[: int(random.integers(2, 4))].tolist()))
-    limit = int(random.integers(1, 4)) if random.random() < 0.3 else None
-    return Rules(**{**vars(rules), "max_changes": limit})
-
-
-def _no_rule(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
-    pass
-
-
-def _immutable(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
-    rules.immutable.append(j)
-
-
-def _direction(kind: str) -> Callable[..., None]:
-    def add(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
-        if column.is_category and (_has_alike(column.pool) or len(column.pool) < 2):
-            return
-        values = column.dtype_levels or column.pool
-        order = [values[at] for at in random.permutation(len(values))] if column.is_category else None
-        getattr(rules, kind)[j] = order
-
-    return add
-
-
-def _with_gaps(random: Random, order: list[Any], j: int, tables: Tables) -> list[Any]:
-    """An order without some of its levels; those that it names are held often enough for any min_count."""
-    held = Counter(tables.reader.encode(tables.train)[:, j].tolist())
-    known = [value for value in order if held[code_of(value)] >= MOST_COUNT]
-    return known[: int(random.integers(2, len(known) + 1))] if len(known) > 1 else order
-
-
-def _ranges(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
-    if moments.is_moment(column.pool[0]):
-        low, high = (None if random.random() < 0.3 else end for end in moments.bounds(random, column.pool))
-        if (low, high) != (None, None):
-            rules.ranges[j] = (low, high)
-        return
-    values = sorted(float(value) for value in column.pool)
-    ends = sorted(random.choice([values[0], values[-1], *values, values[0] - 1, 0.1, 0.3], 2).tolist())
-    low, high = (None if random.random() < 0.3 else end for end in ends)
-    if (low, high) == (None, None):
-        return
-    if n_bounds and random.random() < 0.7:
-        bounds = random.choice([values[0], values[-1], np.nan, values[len(values) // 2]], n_bounds)
-        low, high = (bounds, None) if random.random() < 0.5 else (None, bounds)
-    rules.ranges[j] = (low, high)
-
-
-def _allowed(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
-    pool = [_as_people_write(value) for value in column.pool]
-    rules.allowed[j] = [pool[at] for at in random.permutation(len(pool))[: int(random.integers(1, len(pool) + 1))]]
-    if _can_name_missing(column) and random.random() < 0.3:
-        rules.allowed[j].append(None)
-
-
-def _forbid(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
-    pool = [_as_people_write(value) for value in column.pool]
-    if len(pool) < 2 or _has_alike(pool):
-        return
-    pairs = [random.choice(len(pool), 2, replace=False) for _ in range(int(random.integers(1, 5)))]
-    rules.forbid[j] = [(pool[a], pool[b]) for a, b in pairs]
-
-
-def _step(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
-    if moments.is_moment(column.pool[0]):
-        rules.step[j] = timedelta(hours=float(random.choice([0.5, 12, 24, 240])))
-        return
-    rules.step[j] = float(random.choice([0.1, 0.5, 1.0, 2.0]))
-
-
-_RULES: dict[str, Callable[..., None]] = {
-    "immutable": _immutable,
-    "increasing": _direction("increasing"),
-    "decreasing": _direction("decreasing"),
-    "ranges": _ranges,
-    "allowed": _allowed,
-    "forbid": _forbid,
-    "step": _step,
-}
-
-
-def _as_people_write(value: Any) -> Any:
-    """0.1, also where a column of few digits holds 0.0999755859375."""
-    for digits, dtype in ((3, np.float16), (6, np.float32)) if isinstance(value, float) else ():
-        if float(dtype(round(value, digits))) == value:
-            return round(value, digits)
-    return value
-
-
-def _has_alike(pool: list[Any]) -> bool:
-    """Whether Python itself takes two of the values for one, as True and 1: a rule could not name one of them."""
-    return len(set(pool)) < len(pool)
-
-
-def _can_name_missing(column: Column) -> bool:
-    """Whether None in a rule means the column's own way to say missing: in columns of objects there are several."""
-    return column.share_missing > 0 and not (column.is_category and "object" in column.family.name)
-
-
-def as_constraints(rules: Rules, tables: Tables) -> Any:
-    """Rules by position as nicecf's own, by the names of the features."""
-    from nicecf import Constraints
-
-    names = tables.names
-
-    def named(by_position: dict[int, Any]) -> dict[Any, Any]:
-        return {names[j]: value for j, value in by_position.items()}
-
-    def directions(orders: dict[int, list[Any] | None]) -> Any:
-        return [names[j] for j in orders] if all(order is None for order in orders.values()) else named(orders)
-
-    return Constraints(
-        immutable=[names[j] for j in rules.immutable],
-        increasing=directions(rules.increasing),
-        decreasing=directions(rules.decreasing),
-        ranges=named(rules.ranges),
-        allowed=named(rules.allowed),
-        forbid=named(rules.forbid),
-        step=named(rules.step),
-        groups=[[names[j] for j in group] for group in rules.groups],
-        max_changes=rules.max_changes,
-    )

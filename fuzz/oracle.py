@@ -192,6 +192,7 @@ class Rules:
     allowed: dict[int, list[Any]] = field(default_factory=dict)
     forbid: dict[int, list[tuple[Any, Any]]] = field(default_factory=dict)
     step: dict[int, float] = field(default_factory=dict)
+    within: dict[int, Any] = field(default_factory=dict)
     groups: list[list[int]] = field(default_factory=list)
     max_changes: int | None = None
 
@@ -235,6 +236,8 @@ class Ruled:
             return False
         if self._is_forbidden(j, before, after, rules.forbid.get(j, ()), strictly):
             return False
+        if j in rules.within and not self._is_near(j, before, after, rules.within[j], strictly):
+            return False
         return j not in rules.step or self._is_in_steps(j, before, after, rules.step[j], strictly)
 
     def _read(self, j: int, value: Any) -> float:
@@ -265,6 +268,14 @@ class Ruled:
         away = abs(after - before - round((after - before) / step) * step)
         rounding = float(np.finfo(self.dtypes[j]).eps) * (1 if strictly else 16)
         return away <= max(rounding, 0.0 if strictly else 1e-6) * max(abs(before), abs(after))
+
+    def _is_near(self, j: int, before: float, after: float, limit: Any, strictly: bool) -> bool:
+        if np.isnan(before) or np.isnan(after):
+            return False
+        is_share = isinstance(limit, str)
+        limit = abs(before) * float(limit.rstrip("%")) / 100 if is_share else number_of(limit)
+        rounding = 4 * float(np.finfo(self.dtypes[j]).eps) * (abs(before) + abs(after)) + 1e-9 * limit
+        return abs(after - before) <= limit + (-rounding if strictly else rounding)
 
     @property
     def groups(self) -> list[set[int]]:

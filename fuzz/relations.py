@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from fuzz.checks import Answer, Facts
-from fuzz.options import as_constraints
 from fuzz.oracle import Paper, Rules, identical, same
+from fuzz.rules import as_constraints
 from fuzz.tables import Random, n_rows, take
 from nicecf.exceptions import OptionError
 

@@ -27,6 +27,8 @@ def may_change(j, before, after, rules, i):
         return False
     if (before, after) in rules.get("forbid", {}).get(j, ()):
         return False
+    if j in rules.get("within", {}) and (before is None or after is None or abs(after - before) > rules["within"][j]):
+        return False
     if j in rules.get("step", {}):
         if before is None or after is None:
             return False

@@ -173,7 +173,7 @@ def rules_for(draw, p, *, per_row=False, limit=True):
         values = sorted({row[j] for row in p.rows if row[j] is not None})
         kinds = ["free", "free", "immutable", "increasing", "decreasing"]
         kinds += ["allowed", "forbid"] if values else []
-        kinds += [] if is_categorical else ["ranges", "step"]
+        kinds += [] if is_categorical else ["ranges", "step", "within"]
         kind = draw(st.sampled_from(kinds))
         if kind == "immutable":
             rules.setdefault("immutable", []).append(j)
@@ -192,6 +192,8 @@ def rules_for(draw, p, *, per_row=False, limit=True):
         elif kind == "forbid" and len(values) > 1:
             pairs = st.tuples(st.sampled_from(values), st.sampled_from(values)).filter(lambda pair: pair[0] != pair[1])
             rules.setdefault("forbid", {})[j] = draw(st.lists(pairs, min_size=1, max_size=3, unique=True))
+        elif kind == "within":
+            rules.setdefault("within", {})[j] = draw(st.sampled_from([0.5, 1.0, 2.0]))
         elif kind == "step":
             rules.setdefault("step", {})[j] = draw(st.sampled_from([0.5, 1.0, 2.0]))
     n_features = len(p.is_categorical)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nicecf.rules.kinds.allowed import Among
 from nicecf.rules.kinds.forbid import NotFromTo
-from nicecf.rules.kinds.ranges import Within
+from nicecf.rules.kinds.ranges import Between
 from nicecf.rules.kinds.step import InSteps
 from nicecf.rules.row_rules import Rules
 from nicecf.search.distance import Heom
@@ -68,9 +68,9 @@ def rules_for(draw, rows):
     for j in range(d):
         low = np.where(np.isnan(rows[:, j]), np.nan, rows[:, j] + draw(st.sampled_from([0.0, -1.0, 1.0])))
         high = low + draw(st.sampled_from([0.0, 2.0, np.inf]))
-        kinds = [(), (Within(low, high),), (Among(np.array([0.0, 2.0, np.nan])),), (InSteps(2.0, 1e-9),)]
+        kinds = [(), (Between(low, high),), (Among(np.array([0.0, 2.0, np.nan])),), (InSteps(2.0, 1e-9),)]
         kinds += [
-            (NotFromTo(np.array([0.0, 1.0]), np.array([1.0, 0.0]), np.dtype(float)), Within(low, np.full(n, np.inf)))
+            (NotFromTo(np.array([0.0, 1.0]), np.array([1.0, 0.0]), np.dtype(float)), Between(low, np.full(n, np.inf)))
         ]
         conditions.append(draw(st.sampled_from(kinds)))
     groups = (np.arange(draw(st.integers(0, d - 2)), d),) if d > 1 and draw(st.booleans()) else ()
@@ -99,7 +99,7 @@ def test_a_missing_value_that_may_not_be_taken_adds_nothing_whatever_box_it_is_i
     heom = Heom.of(training, np.zeros(1, bool), "range")
     index = DonorIndex.of(training.copy(order="F"), np.zeros(4, np.intp), 1, heom, leaf_size=2)
     row = np.zeros((1, 1))
-    upwards = Rules(row, np.zeros(1, bool), ((Within(row[:, 0], np.array([np.inf])),),))
+    upwards = Rules(row, np.zeros(1, bool), ((Between(row[:, 0], np.array([np.inf])),),))
     places, distances = index.nearest_many(row, np.ones((1, 1), bool), k=1, rules=upwards)
     assert (index.positions[places[0, 0]], distances[0, 0]) == (3, 0.0)
 

@@ -40,6 +40,9 @@ class Constraints:
         ``{feature: [(before, after), ...]}``: changes that are not possible.
     step
         ``{feature: step}``: a feature changes by whole steps only; of a date, a duration such as ``"30 days"``.
+    within
+        ``{feature: limit}``: a feature changes by at most so much, up or down: a number, a percentage of the row's own
+        value (``"10%"``), or, of a date, a duration.
     groups
         Lists of features whose values belong together: a counterfactual has all of them from the row, or all from the
         same training row. ``"auto"``, alone or in the list, finds columns in the training table that can only change
@@ -74,6 +77,7 @@ class Constraints:
     max_changes: int | None = None
     forbid: Mapping[Feature, Iterable[Any]] = field(default_factory=dict)
     step: Mapping[Feature, Any] = field(default_factory=dict)
+    within: Mapping[Feature, Any] = field(default_factory=dict)
     groups: str | Sequence[str | Sequence[Feature]] = ()
     relations: Sequence[str] = ()
     derived: Mapping[Feature, Any] = field(default_factory=dict)
@@ -159,9 +163,9 @@ class Constraints:
 
         Its columns: ``feature``, and any of ``immutable`` (true), ``direction`` (increasing or decreasing; of
         dates, later or earlier), ``order`` (of the values of a categorical feature that has a direction), ``low``,
-        ``high``, ``allowed``, ``forbid`` (before > after), ``step``, ``group`` (features with the same word belong
-        together), ``derived`` (an expression), ``relations`` and ``may_change`` (true). Several values in a cell are
-        separated by ``|``, or are a list.
+        ``high``, ``allowed``, ``forbid`` (before > after), ``step``, ``within``, ``group`` (features with the same
+        word belong together), ``derived`` (an expression), ``relations`` and ``may_change`` (true). Several values in
+        a cell are separated by ``|``, or are a list.
 
         >>> sheet = pd.DataFrame({"feature": ["sex", "age"], "immutable": ["yes", ""], "direction": ["", "increasing"]})
         >>> Constraints.from_frame(sheet)

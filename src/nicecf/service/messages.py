@@ -35,6 +35,7 @@ class Rules(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
     max_changes: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     forbid: dict[str, list[Annotated[list[Cell], Meta(min_length=2, max_length=2)]]] = {}
     step: dict[str, str | int | float] = {}
+    within: dict[str, str | int | float | list[str | int | float]] = {}
     groups: list[list[str]] = []
     relations: Annotated[list[Annotated[str, Meta(max_length=1_000)]], Meta(max_length=100)] = []
     may_change: list[str] = []

@@ -21,6 +21,7 @@ from nicecf.rules.kinds.one_way import OneWay
 from nicecf.rules.kinds.ranges import Ranges
 from nicecf.rules.kinds.relations import Relations
 from nicecf.rules.kinds.step import Step
+from nicecf.rules.kinds.within import Within
 
 # In the order in which they are read, named and relaxed.
 KINDS: tuple[Kind[Any], ...] = (
@@ -31,6 +32,7 @@ KINDS: tuple[Kind[Any], ...] = (
     Allowed(),
     Forbid(),
     Step(),
+    Within(),
     Groups(),
     Relations(),
     Derived(),

@@ -11,7 +11,7 @@ import numpy as np
 from nicecf.exceptions import OptionError, did_you_mean, listed
 from nicecf.rules.columns import RuledRows, code_of
 from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
-from nicecf.rules.kinds.ranges import Within
+from nicecf.rules.kinds.ranges import Between
 from nicecf.rules.parameters import Feature, Line, distinct, features, in_cell, is_list, value_of
 from nicecf.rules.row_rules import Condition
 from nicecf.support.phrases import Features, Statement
@@ -118,9 +118,9 @@ class OneWay(PerFeature[Order]):
             )
         return self._from(own)
 
-    def _from(self, own: Floats) -> Within:
+    def _from(self, own: Floats) -> Between:
         anything = np.full(len(own), np.inf)
-        return Within(own, anything) if self.name == "increasing" else Within(-anything, own)
+        return Between(own, anything) if self.name == "increasing" else Between(-anything, own)
 
     def _ranks(self, feature: Feature, order: Order, column: Column, rows: RuledRows) -> Floats:
         """Return the rank of each code; NaN for a level that the order leaves out, and for a missing value.
@@ -175,7 +175,7 @@ class Ranked:
     """Between bounds that are ranks; ``ranks`` are those of all codes, NaN for what has none: it is not allowed."""
 
     ranks: Floats
-    within: Within
+    within: Between
 
     @property
     def is_interval(self) -> bool:

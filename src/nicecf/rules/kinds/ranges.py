@@ -78,7 +78,7 @@ class Ranges(PerFeature[Pair]):
         of_row = {feature: (_bound_of(low, row), _bound_of(high, row)) for feature, (low, high) in rule.items()}
         return {feature: pair for feature, pair in of_row.items() if pair != (None, None)}
 
-    def condition(self, feature: Feature, one: Pair, rows: RuledRows) -> Within:
+    def condition(self, feature: Feature, one: Pair, rows: RuledRows) -> Between:
         j = rows.position(feature, self.name)
         if rows.schema.columns[j].is_ordinal:
             return _between_levels(feature, one, rows)
@@ -92,7 +92,7 @@ class Ranges(PerFeature[Pair]):
             raise OptionError(f"the range of {feature!r} is one of dates or durations, but it is a column of numbers.")
         dtype = float_dtype(rows.trained, j)
         low, high = (_of_rows(feature, bound, none, rows) for bound, none in zip(one, (-np.inf, np.inf), strict=True))
-        return Within(held(low, dtype), held(high, dtype))
+        return Between(held(low, dtype), held(high, dtype))
 
     def words_of(self, feature: Feature, one: Pair) -> Statement:
         low, high = one
@@ -118,7 +118,7 @@ class Ranges(PerFeature[Pair]):
 
 
 @dataclass(frozen=True, eq=False)
-class Within:
+class Between:
     """Between bounds, one pair for each row. NaN is in no range."""
 
     low: Floats
@@ -134,8 +134,8 @@ class Within:
         # Without any bound there is no rule for a row: then a value may become missing too.
         return ((new >= low) & (new <= high)) | (np.isneginf(low) & np.isposinf(high))
 
-    def take(self, lines: Ints) -> Within:
-        return Within(self.low[lines], self.high[lines])
+    def take(self, lines: Ints) -> Between:
+        return Between(self.low[lines], self.high[lines])
 
 
 def _bound(feature: Feature, given: Any, *, none: float) -> Bound:
@@ -219,7 +219,7 @@ def _bound_of(bound: Bound, row: int) -> Bound:
     return None if own is None or not np.isfinite(own) else plain(own)
 
 
-def _between_levels(feature: Feature, one: Pair, rows: RuledRows) -> Within:
+def _between_levels(feature: Feature, one: Pair, rows: RuledRows) -> Between:
     """Between two levels of a category with an order, or on one side of a level; the same for all rows."""
     j = rows.position(feature, Ranges.name)
     column, ends = rows.trained.columns[j], []
@@ -242,7 +242,7 @@ def _between_levels(feature: Feature, one: Pair, rows: RuledRows) -> Within:
             f"the range of {feature!r} is empty: its low bound {one[0]!r} is above its high bound {one[1]!r} in the "
             "order of its levels. Swap the bounds; a feature that may not change at all is immutable."
         )
-    return Within(np.full(len(rows.rows), float(low)), np.full(len(rows.rows), float(high)))
+    return Between(np.full(len(rows.rows), float(low)), np.full(len(rows.rows), float(high)))
 
 
 def _rank(bound: Bound, column: Column) -> int | None:

@@ -60,18 +60,23 @@ class Step(PerFeature[Size]):
     def condition(self, feature: Feature, one: Size, rows: RuledRows) -> InSteps:
         rows.check_numeric(feature, self.name)
         j = rows.position(feature, self.name)
-        temporal = rows.trained.columns[j].temporal
-        if isinstance(one, timedelta) != (temporal is not None):
-            need = "a number" if temporal is None else "a duration, such as '30 days'"
-            holds = "numbers" if temporal is None else temporal.words
-            raise OptionError(f"step has {plain_text(one)!r} for {feature!r}, a column of {holds}; write {need}.")
+        step = number_of_size(self.name, feature, one, rows.trained.columns[j].temporal)
         if isinstance(one, timedelta):
-            return InSteps(Temporal.duration(one), 0.0)
+            return InSteps(step, 0.0)
         # Each end of a change may be half a unit of its last place away from what was meant.
-        return InSteps(one, _ROUNDING + float(np.finfo(float_dtype(rows.trained, j)).eps))
+        return InSteps(step, _ROUNDING + float(np.finfo(float_dtype(rows.trained, j)).eps))
 
     def words_of(self, feature: Feature, one: Size) -> Statement:
         return Statement("rule.step", {"feature": Features((feature,)), "step": Value(one)})
+
+
+def number_of_size(option: str, feature: Feature, size: Size, temporal: Temporal | None) -> float:
+    """Return the size of a change as its column holds numbers; OptionError unless it is of dates a duration."""
+    if isinstance(size, timedelta) != (temporal is not None):
+        need = "a number" if temporal is None else "a duration, such as '30 days'"
+        holds = "numbers" if temporal is None else temporal.words
+        raise OptionError(f"{option} has {plain_text(size)!r} for {feature!r}, a column of {holds}; write {need}.")
+    return Temporal.duration(size) if isinstance(size, timedelta) else size
 
 
 def _ratio(one: Size, other: Size) -> float:
