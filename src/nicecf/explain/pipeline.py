@@ -29,7 +29,7 @@ from nicecf.results.box import Box
 from nicecf.results.long_tables import Front, Steps
 from nicecf.results.provenance import Provenance
 from nicecf.results.table_distance import TableDistance
-from nicecf.rules.parts import Part, keep_rules, kept_text, rules_at
+from nicecf.rules.parts import Part, keep_rules, kept_text, note_of, rules_at
 from nicecf.search.answers import Answers, Points
 from nicecf.search.bounded import Bounded
 from nicecf.search.exact import Exact
@@ -195,10 +195,12 @@ def _notes(question: Question, notes: Objects, fitted: Fitted) -> Objects:
     """What was left undone for each row, also that free text was left as it is; and what training never saw of it."""
     filled = _said(notes, of_search=False)
     for part in question.parts:
+        said = [note_of(one, question.trained.full) for one in part.contradictions]
         left = kept_text(part.constraints, question.trained.full)
         if left is not None:
-            for line in part.lines[question.is_open[part.lines]].tolist():
-                filled[line] = (*filled[line], Statement("note.free_text", {"features": left}))
+            said.append(Statement("note.free_text", {"features": left}))
+        for line in part.lines[question.is_open[part.lines]].tolist() if said else ():
+            filled[line] = (*filled[line], *said)
     for line, statement in unseen(question, fitted).items():
         filled[line] = (*filled[line], statement)
     return filled
@@ -273,7 +275,7 @@ def _held(question: Question, points: Points, fitted: Fitted) -> Ints:
 
 
 def _provenance(call: Call, fitted: Fitted, question: Question) -> Provenance:
-    parts = [(part.lines, part.constraints.without_functions()) for part in question.parts]
+    parts = [(part.lines, part.recorded.without_functions()) for part in question.parts]
     return Provenance(
         fitted.statistics,
         Explained(question.schema, fitted, question.parts),

@@ -275,7 +275,8 @@ def _asked(call: Mapping[str, Any], nice: Any) -> tuple[dict[str, Any], int]:
     asked = {"target_class": target, "time_budget": call["time_budget"]}
     if own:
         rules = Constraints(**call["constraints"])
-        asked |= {"n_counterfactuals": call["n_counterfactuals"], "constraints": rules}
+        # As rules of one row they may contradict those of the explainer.
+        asked |= {"n_counterfactuals": call["n_counterfactuals"], "constraints": [rules]}
         asked |= {name: call[name] for name in ("target_score", "feature_weights") if name in call}
     return asked, which
 

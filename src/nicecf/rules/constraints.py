@@ -13,8 +13,10 @@ from nicecf.exceptions import OptionError, listed
 from nicecf.rules import sheets
 from nicecf.rules.kinds import KINDS
 from nicecf.rules.kinds.derived import Derived
+from nicecf.rules.kinds.kind import Contradiction
 from nicecf.rules.parameters import Feature, check_known
 from nicecf.support import toml_files as tomlfiles
+from nicecf.support.types import Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -101,22 +103,23 @@ class Constraints:
         return bool(self.to_dict())
 
     def __and__(self, other: Constraints) -> Constraints:
-        """Rules that keep both: the stricter one wherever they meet."""
+        """Rules that keep both: the stricter one wherever they meet. OptionError where they contradict each other."""
         if not isinstance(other, Constraints):
             return NotImplemented
-        fixed = dict.fromkeys(one for kind in KINDS for one in kind.fixed(self, other))
-        return Constraints(
-            **{
-                kind.name: kind.merge(getattr(self, kind.name), getattr(other, kind.name), list(fixed))
-                for kind in KINDS
-            }
-        )
+        found = contradictions(self, other)
+        if found:
+            raise OptionError(found[0].message)
+        return merged(self, other)
 
     def for_row(self, row: int) -> Constraints:
         """The rules of one row, with its own bounds."""
         if not self.is_per_row:
             return self
         return replace(self, **{kind.name: kind.for_row(getattr(self, kind.name), row) for kind in KINDS})
+
+    def take(self, rows: Ints) -> Constraints:
+        """The rules of some of the rows, with their bounds."""
+        return replace(self, **{kind.name: kind.take(getattr(self, kind.name), rows) for kind in KINDS})
 
     def without_functions(self) -> Constraints:
         """The same rules, in which functions are only named: what can be stored without anybody's code."""
@@ -179,3 +182,17 @@ class Constraints:
     def __repr__(self) -> str:
         """What would make it again."""
         return f"Constraints({', '.join(f'{name}={value!r}' for name, value in self.to_dict().items())})"
+
+
+def contradictions(mine: Constraints, theirs: Constraints) -> list[Contradiction]:
+    """Return the features that two sets of rules leave no value to change to, but for those that one of them fixes."""
+    fixed = {*mine.immutable, *theirs.immutable}
+    return [one for kind in KINDS for one in kind.contradictions(mine, theirs) if one.feature not in fixed]
+
+
+def merged(mine: Constraints, theirs: Constraints, contradicted: Iterable[Feature] = ()) -> Constraints:
+    """Merge two sets of rules into one that keeps both. Features whose rules contradict each other do not change."""
+    fixed = list(dict.fromkeys([*mine.immutable, *theirs.immutable, *contradicted]))
+    return Constraints(
+        **{kind.name: kind.merge(getattr(mine, kind.name), getattr(theirs, kind.name), fixed) for kind in KINDS}
+    )

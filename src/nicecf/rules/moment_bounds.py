@@ -12,7 +12,7 @@ from nicecf.exceptions import OptionError
 from nicecf.rules.columns import moment
 from nicecf.rules.moments import moment_of, plain_text
 from nicecf.rules.parameters import Feature, is_missing
-from nicecf.support.types import is_number
+from nicecf.support.types import Bools, is_number
 from nicecf.tables.column import Column
 
 
@@ -33,18 +33,15 @@ def of_rows(feature: Feature, given: Any) -> Any:
     return pd.Series(bounds, index=given.index, dtype=object) if isinstance(given, pd.Series) else bounds
 
 
-def check_not_empty(feature: Feature, low: Any, high: Any) -> None:
-    """OptionError where a low bound is after the high one, or they cannot be compared."""
-    if low is None or high is None:
-        return
+def are_empty(feature: Feature, low: Any, high: Any) -> Bools:
+    """Return for which rows a low bound is after the high one; OptionError where they cannot be compared."""
     lows, highs = np.broadcast_arrays(np.atleast_1d(np.asarray(low)), np.atleast_1d(np.asarray(high)))
-    for row, (one, other) in enumerate(zip(lows, highs, strict=True)):
-        if not (_is_none(one) or _is_none(other)) and _compared(feature, one, other, max) is one and one != other:
-            where = f" (row {row})" if np.ndim(low) or np.ndim(high) else ""
-            raise OptionError(
-                f"the range of {feature!r} is empty: its low bound {plain_text(one)} is above its high bound "
-                f"{plain_text(other)}{where}. Swap the bounds; a feature that may not change at all is immutable."
-            )
+    pairs = zip(lows, highs, strict=True)
+    are_there = ((one, other) if not (_is_none(one) or _is_none(other)) else None for one, other in pairs)
+    later = [
+        pair is not None and pair[0] != pair[1] and _compared(feature, *pair, max) is pair[0] for pair in are_there
+    ]
+    return np.array(later, dtype=bool)
 
 
 def stricter(feature: Feature, bounds: list[Any], of: Callable[..., Any]) -> Any:

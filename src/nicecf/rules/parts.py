@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,24 +10,33 @@ import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import OptionError
-from nicecf.rules.constraints import Constraints
+from nicecf.rules.columns import is_date
+from nicecf.rules.constraints import Constraints, contradictions, merged
 from nicecf.rules.kinds.groups import AUTO
+from nicecf.rules.kinds.kind import Contradiction
 from nicecf.rules.kinds.may_change import fixed_text
-from nicecf.rules.kinds.ranges import with_stricter_levels
+from nicecf.rules.kinds.one_way import of_dates
+from nicecf.rules.kinds.ranges import conflicting_rows, with_stricter_levels
 from nicecf.rules.reading import rules_of
 from nicecf.rules.row_rules import Rules
-from nicecf.support.phrases import Features
+from nicecf.support.phrases import Features, Statement
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows that share their rules: their positions, and the rules for them as constraints and as read for the rows."""
+    """Rows that share their rules: their positions, and the rules for them as constraints and as read for the rows.
+
+    ``recorded``: the constraints that a record holds, to be merged with those of the explainer again.
+    ``contradictions``: features that do not change, since the rules of the call contradict those of the explainer.
+    """
 
     lines: Ints
     constraints: Constraints
     rules: Rules | None
+    recorded: Constraints
+    contradictions: tuple[Contradiction, ...] = ()
 
 
 def parts_of(
@@ -45,27 +54,50 @@ def parts_of(
     ``given``: the rows with all columns, as they were handed in. ``of_call``: constraints, a list with one for each
     row, or None.
     """
-    if of_call is None or isinstance(of_call, Constraints):
-        of_rows = [(np.arange(len(rows)), of_call)]
-    else:
-        of_rows = _by_constraints(of_call, len(rows))
-    parts = []
+
+    def read(constraints: Constraints, lines: Ints) -> Rules:
+        return rules_of(constraints, schema, rows[lines], trained=trained, index=index[lines], given=given[lines])
+
     guards = any(column.common is not None or column.is_free_text for column in trained.columns)
-    for lines, one in of_rows:
+    parts = []
+    for lines, one, is_of_row in _of_rows(own, of_call, len(rows)):
+        both, found = own, list[Contradiction]()
         if one is not None:
             _check_for_call(own, one)
-        both = own
-        if one is not None:
-            mine, theirs = with_stricter_levels(own, one, trained.full)
-            both = mine & theirs
-        is_ruled = bool(both) or guards
-        rules = (
-            rules_of(both, schema, rows[lines], trained=trained, index=index[lines], given=given[lines])
-            if is_ruled
-            else None
-        )
-        parts.append(Part(lines, both, rules))
+            mine, theirs, levels = with_stricter_levels(own, one, trained.full)
+            found = [*levels, *contradictions(mine, theirs)]
+            if found:
+                read(one, lines)  # what does not fit the table is not only contradicted, but wrong
+            if found and not is_of_row:
+                raise OptionError(found[0].message)
+            both = merged(mine, theirs, [contradiction.feature for contradiction in found])
+        rules = read(both, lines) if both or guards else None
+        recorded = both if one is None or not found else one
+        parts.append(Part(lines, both, rules, recorded, tuple(found)))
     return parts
+
+
+def _of_rows(own: Constraints, of_call: Any, n_rows: int) -> Iterator[tuple[Ints, Constraints | None, bool]]:
+    """Return rows with the constraints of the call for them, and whether these are for single rows.
+
+    Where bounds for each row contradict those of the explainer, a row is under rules of its own.
+    """
+    lines = np.arange(n_rows)
+    if of_call is not None and not isinstance(of_call, Constraints):
+        yield from _by_constraints(of_call, lines)
+        return
+    if of_call is not None and of_call.is_per_row:
+        conflicts = np.zeros(n_rows, dtype=bool)
+        for feature in set(own.ranges) & set(of_call.ranges):
+            of_rows = conflicting_rows(feature, own.ranges[feature], of_call.ranges[feature])
+            if len(of_rows) == n_rows:  # else the bounds are for other rows: that is an error when they are read
+                conflicts |= of_rows
+        if conflicts.any():
+            yield from _by_constraints([of_call.for_row(line) for line in lines[conflicts].tolist()], lines[conflicts])
+            lines, of_call = lines[~conflicts], of_call.take(lines[~conflicts])
+            if not len(lines):
+                return
+    yield lines, of_call, False
 
 
 def _check_for_call(own: Constraints, of_call: Constraints) -> None:
@@ -100,6 +132,15 @@ def kept_text(constraints: Constraints, trained: Schema) -> Features | None:
     return Features(tuple(trained.names[j] for j in kept)) if kept else None
 
 
+def note_of(contradiction: Contradiction, trained: Schema) -> Statement:
+    """Return the note that a feature does not change, with the two rules that contradict each other."""
+    said = tuple(
+        of_dates(one, lambda feature: is_date(trained, trained.position(feature, "constraints")))
+        for one in contradiction.rules
+    )
+    return Statement("note.contradiction", {"feature": Features((contradiction.feature,)), "rules": said})
+
+
 def rules_at(parts: list[tuple[Ints, Constraints]], line: int) -> dict[str, Any]:
     """The rules of one row."""
     for lines, constraints in parts:
@@ -109,8 +150,9 @@ def rules_at(parts: list[tuple[Ints, Constraints]], line: int) -> dict[str, Any]
     return {}
 
 
-def _by_constraints(constraints: Any, n_rows: int) -> list[tuple[Ints, Constraints | None]]:
+def _by_constraints(constraints: Any, rows: Ints) -> Iterator[tuple[Ints, Constraints | None, bool]]:
     """The rows that each of the constraints is for, given one for each row."""
+    n_rows = len(rows)
     if isinstance(constraints, (str, bytes, dict)) or not isinstance(constraints, (Sequence, np.ndarray)):
         raise OptionError(
             f"constraints must be nicecf.Constraints, or a list with one (or None) for each row, got "
@@ -130,5 +172,6 @@ def _by_constraints(constraints: Any, n_rows: int) -> list[tuple[Ints, Constrain
         first.setdefault(repr(one), one)
         lines.setdefault(repr(one), []).append(line)
     if not n_rows:  # one part, without rows
-        return [(np.arange(0), None)]
-    return [(np.array(lines[key], dtype=np.intp), first[key]) for key in first]
+        yield rows, None, True
+    for key, one in first.items():
+        yield rows[lines[key]], one, True

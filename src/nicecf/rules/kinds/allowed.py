@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from nicecf.exceptions import OptionError, listed
+from nicecf.exceptions import OptionError
 from nicecf.rules.columns import RuledRows
 from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
 from nicecf.rules.moments import plain_text
@@ -44,13 +44,10 @@ class Allowed(PerFeature[AllowedValues]):
     def merge_one(self, feature: Feature, mine: AllowedValues, theirs: AllowedValues) -> AllowedValues:
         # In a record, or a file, a date is text.
         others = [plain_text(other) for other in theirs]
-        both = tuple(value for value in mine if any(are_alike(plain_text(value), other) for other in others))
-        if not both:
-            raise OptionError(
-                f"no value of {feature!r} is allowed by both of two rules: {listed(mine)} and {listed(theirs)}. If it "
-                "may not change, make it immutable."
-            )
-        return both
+        return tuple(value for value in mine if any(are_alike(plain_text(value), other) for other in others))
+
+    def conflict(self, feature: Feature, mine: AllowedValues, theirs: AllowedValues) -> int | None:
+        return None if self.merge_one(feature, mine, theirs) else 0
 
     def condition(self, feature: Feature, one: AllowedValues, rows: RuledRows) -> Among:
         j = rows.position(feature, self.name)

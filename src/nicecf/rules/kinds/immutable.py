@@ -26,9 +26,6 @@ class Immutable(FeatureList):
     ) -> tuple[Feature, ...]:
         return tuple(fixed)
 
-    def fixed(self, mine: Constraints, theirs: Constraints) -> Iterable[Feature]:
-        return [*mine.immutable, *theirs.immutable]
-
     def abouts(self, rule: tuple[Feature, ...]) -> Iterable[Feature]:
         return rule
 

@@ -11,7 +11,8 @@ from nicecf.exceptions import OptionError, listed
 from nicecf.rules.columns import RuledRows
 from nicecf.rules.parameters import Feature, Line, by_feature, features, is_true
 from nicecf.rules.row_rules import Condition, Meaning
-from nicecf.support.phrases import Features, Statement, Value
+from nicecf.support.phrases import Features, Statement, Value, in_english
+from nicecf.support.types import Ints
 
 if TYPE_CHECKING:
     from nicecf.rules.constraints import Constraints
@@ -52,6 +53,22 @@ class Candidate:
         )
 
 
+@dataclass(frozen=True)
+class Contradiction:
+    """Two rules of one feature that together leave it no value to change to."""
+
+    feature: Feature
+    rules: tuple[Statement, Statement]
+
+    @property
+    def message(self) -> str:
+        """What is wrong, and what to do."""
+        return (
+            f"two rules of {self.feature!r} contradict each other: {in_english(self.rules)}. Take one of them back; a "
+            "feature that may not change at all is immutable."
+        )
+
+
 class Kind(ABC, Generic[Rule]):
     """One kind of rule: all there is to know of it.
 
@@ -80,7 +97,7 @@ class Kind(ABC, Generic[Rule]):
 
     @abstractmethod
     def merge(self, mine: Rule, theirs: Rule, fixed: Sequence[Feature]) -> Rule:
-        """What keeps both rules; OptionError if nothing does. ``fixed``: features that can no longer change at all."""
+        """Merge two rules into one that keeps both. ``fixed``: features that can no longer change at all."""
 
     @abstractmethod
     def abouts(self, rule: Rule) -> Iterable[Any]:
@@ -105,8 +122,8 @@ class Kind(ABC, Generic[Rule]):
     def check(self, rules: Constraints) -> None:
         """OptionError where a rule contradicts those of other kinds."""
 
-    def fixed(self, mine: Constraints, theirs: Constraints) -> Iterable[Feature]:
-        """Features that cannot change at all under both sets of rules, by this kind of rule."""
+    def contradictions(self, mine: Constraints, theirs: Constraints) -> Iterable[Contradiction]:
+        """Return the features that two sets of rules leave no value to change to, by this kind of rule."""
         return ()
 
     def is_per_row(self, rule: Rule) -> bool:
@@ -115,6 +132,10 @@ class Kind(ABC, Generic[Rule]):
 
     def for_row(self, rule: Rule, row: int) -> Rule:
         """The rule of one row."""
+        return rule
+
+    def take(self, rule: Rule, rows: Ints) -> Rule:
+        """Return the rule of some of the rows."""
         return rule
 
 
@@ -148,7 +169,11 @@ class PerFeature(Kind[dict[Feature, One]]):
 
     @abstractmethod
     def merge_one(self, feature: Feature, mine: One, theirs: One) -> One:
-        """What keeps both; OptionError if nothing does."""
+        """Merge what is said of a feature into what keeps both."""
+
+    def conflict(self, feature: Feature, mine: One, theirs: One) -> int | None:
+        """Return the first row for which both leave no value to change to; None if there is none."""
+        return None
 
     @abstractmethod
     def condition(self, feature: Feature, one: One, rows: RuledRows) -> Condition:
@@ -174,10 +199,23 @@ class PerFeature(Kind[dict[Feature, One]]):
     def merge(
         self, mine: dict[Feature, One], theirs: dict[Feature, One], fixed: Sequence[Feature]
     ) -> dict[Feature, One]:
+        mine, theirs = (
+            {feature: one for feature, one in rule.items() if feature not in fixed} for rule in (mine, theirs)
+        )
         both = {
             feature: self.merge_one(feature, one, theirs[feature]) for feature, one in mine.items() if feature in theirs
         }
-        return {feature: one for feature, one in {**mine, **theirs, **both}.items() if feature not in fixed}
+        return {**mine, **theirs, **both}
+
+    def contradictions(self, mine: Constraints, theirs: Constraints) -> Iterable[Contradiction]:
+        for feature, one in getattr(mine, self.name).items():
+            other = getattr(theirs, self.name).get(feature)
+            row = None if other is None else self.conflict(feature, one, other)
+            if row is not None:
+                first, last = (
+                    self.words_of(feature, self.for_row({feature: rule}, row)[feature]) for rule in (one, other)
+                )
+                yield Contradiction(feature, (first, last))
 
     def check(self, rules: Constraints) -> None:
         twice = [one for one in rules.immutable if one in getattr(rules, self.name)]

@@ -10,11 +10,11 @@ import numpy as np
 
 from nicecf.exceptions import OptionError, did_you_mean, listed
 from nicecf.rules.columns import RuledRows, code_of
-from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
+from nicecf.rules.kinds.kind import Candidate, Contradiction, PerFeature, Relaxed
 from nicecf.rules.kinds.ranges import Between
 from nicecf.rules.parameters import Feature, Line, distinct, features, in_cell, is_list, value_of
 from nicecf.rules.row_rules import Condition
-from nicecf.support.phrases import Features, Statement
+from nicecf.support.phrases import Features, Statement, Values
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.column import Column
 from nicecf.tables.ordered import codes_of
@@ -87,8 +87,6 @@ class OneWay(PerFeature[Order]):
         return in_cell(line["order"]) if "order" in line else True
 
     def merge_one(self, feature: Feature, mine: Order, theirs: Order) -> Order:
-        if mine is not None and theirs is not None and mine != theirs:
-            raise OptionError(f"{feature!r} has two orders, {list(mine)!r} and {list(theirs)!r}. Give one.")
         return theirs if mine is None else mine
 
     def check(self, rules: Constraints) -> None:
@@ -100,9 +98,19 @@ class OneWay(PerFeature[Order]):
             )
         super().check(rules)
 
-    def fixed(self, mine: Constraints, theirs: Constraints) -> Iterable[Feature]:
-        opposite = getattr(theirs, self._opposite)
-        return [one for one in getattr(mine, self.name) if one in opposite]
+    def contradictions(self, mine: Constraints, theirs: Constraints) -> Iterable[Contradiction]:
+        same, opposite = getattr(theirs, self.name), getattr(theirs, self._opposite)
+        for feature, order in getattr(mine, self.name).items():
+            who, other = Features((feature,)), same.get(feature)
+            if feature in opposite:
+                names = self.name, self._opposite
+                first, last = (Statement(f"rule.{name}", {"feature": who}) for name in names)
+                yield Contradiction(feature, (first, last))
+            elif order is not None and other is not None and order != other:
+                first, last = (
+                    Statement("rule.order", {"feature": who, "values": Values(one)}) for one in (order, other)
+                )
+                yield Contradiction(feature, (first, last))
 
     def condition(self, feature: Feature, one: Order, rows: RuledRows) -> Condition:
         j = rows.position(feature, self.name)

@@ -16,7 +16,7 @@ import pandas as pd
 from nicecf.exceptions import OptionError, did_you_mean, listed, plain
 from nicecf.rules import moment_bounds
 from nicecf.rules.columns import RuledRows, code_of, float_dtype, held
-from nicecf.rules.kinds.kind import Candidate, PerFeature, Relaxed
+from nicecf.rules.kinds.kind import Candidate, Contradiction, PerFeature, Relaxed
 from nicecf.rules.moments import comparable, moment_of, number_of_cell, plain_text
 from nicecf.rules.parameters import Feature, Line, check_known, is_missing, is_pair
 from nicecf.support.phrases import Features, Statement, Value
@@ -71,12 +71,22 @@ class Ranges(PerFeature[Pair]):
         high = highs[0] if len(highs) == 1 else np.fmin(*_comparable(highs)) if highs else None
         return low, high
 
+    def conflict(self, feature: Feature, mine: Pair, theirs: Pair) -> int | None:
+        rows = np.flatnonzero(conflicting_rows(feature, mine, theirs))
+        return int(rows[0]) if len(rows) else None
+
     def is_per_row(self, rule: dict[Feature, Pair]) -> bool:
         return any(np.ndim(bound) for pair in rule.values() for bound in pair)
 
     def for_row(self, rule: dict[Feature, Pair], row: int) -> dict[Feature, Pair]:
         of_row = {feature: (_bound_of(low, row), _bound_of(high, row)) for feature, (low, high) in rule.items()}
         return {feature: pair for feature, pair in of_row.items() if pair != (None, None)}
+
+    def take(self, rule: dict[Feature, Pair], rows: Ints) -> dict[Feature, Pair]:
+        def taken(bound: Bound) -> Bound:
+            return bound if not np.ndim(bound) else bound.iloc[rows] if isinstance(bound, pd.Series) else bound[rows]
+
+        return {feature: (taken(low), taken(high)) for feature, (low, high) in rule.items()}
 
     def condition(self, feature: Feature, one: Pair, rows: RuledRows) -> Between:
         j = rows.position(feature, self.name)
@@ -187,19 +197,32 @@ def _check_not_empty(feature: Feature, low: Bound, high: Bound) -> None:
         )
     if any(is_number(bound) and bound == nothing for bound, nothing in ((low, np.inf), (high, -np.inf))):
         raise OptionError(f"the range of {feature!r} is empty. A feature that may not change at all is immutable.")
-    if isinstance(low, str) or isinstance(high, str):
-        return  # which level is the higher one only the table knows
-    if any(_has_moments(bound) for bound in (low, high)):
-        moment_bounds.check_not_empty(feature, low, high)
-        return
-    if low is not None and high is not None and np.any(np.asarray(low) > np.asarray(high)):
-        lows, highs = np.broadcast_arrays(np.atleast_1d(low), np.atleast_1d(high))
-        row = int(np.argmax(lows > highs))
+    empty = np.flatnonzero(_are_empty(feature, low, high))
+    if len(empty):
+        row = int(empty[0])
         where = f" (row {row})" if np.ndim(low) or np.ndim(high) else ""
+        first, last = (plain_text(_bound_of(bound, row)) for bound in (low, high))
         raise OptionError(
-            f"the range of {feature!r} is empty: its low bound {plain(lows[row])} is above its high bound "
-            f"{plain(highs[row])}{where}. Swap the bounds; a feature that may not change at all is immutable."
+            f"the range of {feature!r} is empty: its low bound {first} is above its high bound {last}{where}. Swap the "
+            "bounds; a feature that may not change at all is immutable."
         )
+
+
+def _are_empty(feature: Feature, low: Bound, high: Bound) -> Bools:
+    """Return for which rows a low bound is above the high one; one answer if both bounds are for all rows."""
+    # Which of two levels is the higher one only the table knows.
+    if low is None or high is None or isinstance(low, str) or isinstance(high, str):
+        return np.zeros(1, dtype=bool)
+    if any(_has_moments(bound) for bound in (low, high)):
+        return moment_bounds.are_empty(feature, low, high)
+    return np.atleast_1d(np.asarray(low) > np.asarray(high))
+
+
+def conflicting_rows(feature: Feature, mine: Pair, theirs: Pair) -> Bools:
+    """Return for which rows two ranges have no value in common; one answer if all bounds are for all rows."""
+    if any(isinstance(bound, str) for bound in (*mine, *theirs)):
+        return np.zeros(1, dtype=bool)  # levels: see with_stricter_levels
+    return _are_empty(feature, *Ranges().merge_one(feature, mine, theirs))
 
 
 def _plain_bound(bound: Bound) -> Any:
@@ -252,22 +275,29 @@ def _rank(bound: Bound, column: Column) -> int | None:
     return next((rank for rank, level in enumerate(column.levels) if moment_of(level) == bound), None)
 
 
-def with_stricter_levels(mine: Constraints, theirs: Constraints, schema: Schema) -> tuple[Constraints, Constraints]:
-    """Rules that are to be merged, in which the ranges of ordered categories are the stricter of both.
+def with_stricter_levels(
+    mine: Constraints, theirs: Constraints, schema: Schema
+) -> tuple[Constraints, Constraints, list[Contradiction]]:
+    """Make the ranges of ordered categories the stricter of both, and return those that have no level in common.
 
     Which of two levels is the higher one only the table knows: not their numbers or names.
     """
     position = {feature: schema.position(feature, "ranges") for one in (mine, theirs) for feature in one.ranges}
     of_theirs = {position[feature]: feature for feature in theirs.ranges}
     changed = [dict(mine.ranges), dict(theirs.ranges)]
+    contradictions = []
     for feature, pair in mine.ranges.items():
         j = position[feature]
         if j in of_theirs and schema.columns[j].is_ordinal:
-            other = theirs.ranges[of_theirs[j]]
+            other = changed[1].pop(of_theirs[j])
             ends = zip(pair, other, (max, min), strict=True)
             stricter = tuple(_stricter_level(one, another, of, schema.columns[j]) for one, another, of in ends)
-            changed[0][feature], changed[1][of_theirs[j]] = stricter, stricter
-    return replace(mine, ranges=changed[0]), replace(theirs, ranges=changed[1])
+            changed[0][feature], changed[1][feature] = stricter, stricter
+            low, high = (_rank(bound, schema.columns[j]) for bound in stricter)
+            if low is not None and high is not None and low > high:
+                first, last = (Ranges().words_of(feature, one) for one in (pair, other))
+                contradictions.append(Contradiction(feature, (first, last)))
+    return replace(mine, ranges=changed[0]), replace(theirs, ranges=changed[1]), contradictions
 
 
 def _stricter_level(one: Bound, other: Bound, of: Callable[..., Any], column: Column) -> Bound:

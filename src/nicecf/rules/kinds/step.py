@@ -48,14 +48,12 @@ class Step(PerFeature[Size]):
         return number_of_cell(line.get("step"))
 
     def merge_one(self, feature: Feature, mine: Size, theirs: Size) -> Size:
-        larger, smaller = (mine, theirs) if _ratio(mine, theirs) >= 1 else (theirs, mine)
-        is_multiple = np.isclose(_ratio(larger, smaller), np.round(_ratio(larger, smaller)), rtol=1e-9, atol=0)
-        if not is_multiple:
-            raise OptionError(
-                f"{feature!r} has two steps, {plain_text(mine)!r} and {plain_text(theirs)!r}, and neither is a "
-                "multiple of the other. Give one."
-            )
-        return larger
+        return mine if _ratio(mine, theirs) >= 1 else theirs
+
+    def conflict(self, feature: Feature, mine: Size, theirs: Size) -> int | None:
+        ratio = max(_ratio(mine, theirs), _ratio(theirs, mine))
+        is_multiple = np.isclose(ratio, np.round(ratio), rtol=1e-9, atol=0)
+        return None if is_multiple else 0
 
     def condition(self, feature: Feature, one: Size, rows: RuledRows) -> InSteps:
         rows.check_numeric(feature, self.name)
