@@ -582,6 +582,16 @@ def _all_seen(facts: Facts, row: int) -> np.ndarray:
     return candidates
 
 
+def contradicting_rules_are_noted(facts: Facts, answer: Answer) -> list[str]:
+    """A note says that a feature does not change, where rules of a row contradict those of the explainer; else none."""
+    wrong = []
+    for row, kinds in zip(answer.rows.tolist(), answer.note_kinds, strict=True):
+        is_contradicted = row in facts.settings.contradicted and not facts.in_target[row]
+        if ("contradiction" in (kinds or ())) != is_contradicted:
+            wrong.append(f"row {row} is {'' if is_contradicted else 'not '}contradicted, and its notes are {kinds}")
+    return wrong
+
+
 OF_ANSWERS: dict[str, Callable[[Facts, Answer], list[str]]] = {
     check.__name__: check
     for check in (
@@ -599,6 +609,7 @@ OF_ANSWERS: dict[str, Callable[[Facts, Answer], list[str]]] = {
         reasons_are_given,
         whoever_can_be_helped_is_helped,
         unseen_values_are_noted,
+        contradicting_rules_are_noted,
     )
 }
 

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from fuzz import moments
 from fuzz.checks import Facts
+from fuzz.rules import as_constraints, contradicting
 from fuzz.tables import Random, n_rows, take
 
 
@@ -99,6 +100,13 @@ def _wrong_calls(facts: Facts, explainer: Any, X: Any, y: Any) -> dict[str, Call
                 rows, constraints=Constraints(immutable=["no such feature"])
             ),
         }
+        opposite = facts.settings.own_rules and contradicting(
+            np.random.default_rng(0), facts.settings.own_rules, facts.tables
+        )
+        if opposite:
+            calls["rules that contradict the explainer's"] = lambda: explainer.explain(
+                rows, constraints=as_constraints(opposite[1], facts.tables)
+            )
     if isinstance(rows, pd.DataFrame):
         calls |= {
             "a column too few": lambda: explainer.explain(rows.iloc[:, 1:]),

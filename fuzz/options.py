@@ -10,7 +10,7 @@ import pandas as pd
 
 from fuzz.models import CellEstimator, CellModel, HashCells, LinearCells, Model
 from fuzz.oracle import Panel, Rules
-from fuzz.rules import MOST_COUNT, as_constraints, draw_rules, speaks_of
+from fuzz.rules import MOST_COUNT, as_constraints, contradicting, draw_rules, speaks_of
 from fuzz.tables import Random, Tables, n_rows
 
 THOROUGH = 0.3  # how many of the cases, but for plain ones and baselines
@@ -27,6 +27,7 @@ class Settings:
     panel: Panel
     own_rules: Rules | None = None
     call_rules: Rules | list[Rules | None] | None = None
+    contradicted: set[int] = field(default_factory=set)  # rows whose own rules contradict those of the explainer
     names: list[str] = field(default_factory=list)  # what was chosen, in words, to count and to print
 
     @property
@@ -261,11 +262,13 @@ def _draw_guards(random: Random, settings: Settings) -> None:
 def _draw_rules(random: Random, tables: Tables, settings: Settings) -> None:
     if random.random() > 0.45:
         return
-    where = str(random.choice(["explainer", "call", "both", "rows"]))
-    if where in ("explainer", "both"):
+    where = str(random.choice(["explainer", "call", "both", "rows", "contradicting"]))
+    if where in ("explainer", "both", "contradicting"):
         settings.own_rules = draw_rules(random, tables, range(len(tables.columns)))
         settings.options["constraints"] = as_constraints(settings.own_rules, tables)
     free = range(len(tables.columns))
+    if where == "contradicting":
+        _draw_contradiction(random, tables, settings)
     if settings.own_rules is not None:  # two rules of one feature may contradict each other: that is misuse
         free = [j for j in free if not speaks_of(settings.own_rules, j)]
     if where in ("call", "both"):
@@ -282,3 +285,24 @@ def _draw_rules(random: Random, tables: Tables, settings: Settings) -> None:
         kind for line in range(min(n_rows(tables.rows), 50)) for one in settings.rules_of(line) for kind in one.kinds
     }
     settings.names += [f"rule: {kind}" for kind in sorted(kinds)] + [f"rules of the {where}"]
+
+
+def _draw_contradiction(random: Random, tables: Tables, settings: Settings) -> None:
+    """Rules of some rows that contradict those of the explainer, as a list or as a bound for each row."""
+    assert settings.own_rules is not None
+    found = contradicting(random, settings.own_rules, tables)
+    chosen = random.random(n_rows(tables.rows)) < 0.4
+    if found is None or not chosen.any():
+        return
+    j, opposite = found
+    settings.names.append("rule: contradicted in some rows")
+    settings.contradicted = set(np.flatnonzero(chosen).tolist())
+    bounds = opposite.ranges.get(j, (None, None))
+    if any(isinstance(bound, float) for bound in bounds) and random.random() < 0.5:
+        low, high = (None if bound is None else np.where(chosen, bound, np.nan) for bound in bounds)
+        settings.call_rules = Rules(ranges={j: (low, high)})
+        settings.call["constraints"] = as_constraints(settings.call_rules, tables)
+        return
+    made = as_constraints(opposite, tables)
+    settings.call_rules = [opposite if one else None for one in chosen]
+    settings.call["constraints"] = [made if one else None for one in chosen]

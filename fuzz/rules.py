@@ -22,6 +22,26 @@ def speaks_of(rules: Rules, j: int) -> bool:
     return any(j in getattr(rules, kind) for kind in one_by_one)
 
 
+def contradicting(random: Random, rules: Rules, tables: Tables) -> tuple[int, Rules] | None:
+    """Rules for a column that contradict those that it has, and the column; None if there are no such rules."""
+    found: list[tuple[int, Rules]] = []
+    for j, (low, high) in rules.ranges.items():
+        numbers = (isinstance(bound, float) and abs(bound) < 1e200 for bound in (low, high))
+        has_low, has_high = numbers
+        if has_high:
+            found.append((j, Rules(ranges={j: (high + abs(high) + 1.0, None)})))
+        elif has_low:
+            found.append((j, Rules(ranges={j: (None, low - abs(low) - 1.0)})))
+    for j, values in rules.allowed.items():
+        others = [value for value in map(_as_people_write, tables.columns[j].pool) if value not in values]
+        found += [(j, Rules(allowed={j: others}))] if others else []
+    found += [(j, Rules(decreasing={j: order})) for j, order in rules.increasing.items()]
+    found += [(j, Rules(increasing={j: order})) for j, order in rules.decreasing.items()]
+    # No number but 0 is a multiple of both.
+    found += [(j, Rules(step={j: step * 2**0.5})) for j, step in rules.step.items() if isinstance(step, float)]
+    return found[int(random.integers(len(found)))] if found else None
+
+
 def draw_rules(random: Random, tables: Tables, free: Any, *, per_row: bool = False) -> Rules:
     """Rules for the columns that are ``free``, at most one of each column, and for all of them together."""
     rules = Rules()

@@ -118,6 +118,10 @@ WRONG = {
     "guards_are_kept": lambda facts, answer: (with_options(facts, min_count=41), answer),
     "reasons_are_given": lambda facts, answer: (facts, replace(none_found(answer), reasons=[None] * 12)),
     "whoever_can_be_helped_is_helped": lambda facts, answer: (facts, none_found(answer)),
+    "contradicting_rules_are_noted": lambda facts, answer: (
+        facts,
+        replace(answer, note_kinds=[("contradiction",)] * 12),
+    ),
     "unseen_values_are_noted": lambda facts, answer: (facts, replace(answer, note_kinds=[("unseen",)] * 12)),
 }
 
