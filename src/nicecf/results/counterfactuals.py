@@ -85,7 +85,7 @@ class Counterfactuals:
 
     @cached_property
     def note_kinds(self) -> Objects:
-        """The same for programs: a tuple of words; None where there is nothing to say. such as ``"unseen"``."""
+        """The same for programs: a tuple of words, such as ``"unseen"``; None where there is nothing to say."""
         return _objects(tuple(note.kind for note in notes) or None for notes in self.batch.notes)
 
     @cached_property
