@@ -17,7 +17,7 @@ from nicecf.rules.kinds import KINDS
 from nicecf.rules.kinds.forbid import forbids
 from nicecf.rules.kinds.kind import Candidate, PerFeature
 from nicecf.rules.reading import rules_of
-from nicecf.rules.relaxations import relaxables, statements_of
+from nicecf.rules.relaxations import nameable, relaxables, statements_of
 from nicecf.support import phrases
 from nicecf.support.json_values import from_json, to_json
 from nicecf.support.phrases import Statement, Voice, english
@@ -36,6 +36,7 @@ ALONE = Panel(())
 EXAMPLES = {
     "immutable": (["age"], 'immutable = ["age"]', {"feature": ["age"], "immutable": ["x"]},
                   ["'age' may not change"], (0, 1)),
+    "protected": (["age"], 'protected = ["age"]', {"feature": ["age"], "protected": ["yes"]}, [], None),
     "increasing": ({"age": None, "education": ["school", "college", "university"]},
                    'increasing = {age = true, education = ["school", "college", "university"]}',
                    {"feature": ["age", "education"], "direction": ["increasing"] * 2, "order": [None, "school|college|university"]},
@@ -97,21 +98,21 @@ def test_every_kind_has_its_words_in_every_language(language):
         assert f"rule.{one.name}" in there
     for kind in KINDS:
         rules = rules_with(kind)
-        for said in statements_of(rules, ALONE):
+        for said in statements_of(rules, ALONE, SCHEMA):
             assert said.phrase.startswith(f"rule.{kind.name}")
             assert set(said.fields) == {name for _, name, _, _ in Formatter().parse(there[said.phrase]) if name}
 
 
 @BY_KIND
 def test_rules_are_said_in_words(kind):
-    assert [english(one) for one in statements_of(rules_with(kind), ALONE)] == EXAMPLES[kind.name][3]
+    assert [english(one) for one in statements_of(rules_with(kind), ALONE, SCHEMA)] == EXAMPLES[kind.name][3]
 
 
 def test_rules_are_said_in_other_words_with_other_names():
     loud = {name: phrase.replace("may not go from", "darf nicht von") for name, phrase in phrases.shipped("en").items()}
     loud["value.missing"], loud["rule.forbid_change"] = "leer", "{before} zu {after}"
     voice = Voice(loud, feature={"education": "Bildung"}.get)
-    said = statements_of(Constraints(forbid={"education": [("college", None)]}), ALONE)
+    said = statements_of(Constraints(forbid={"education": [("college", None)]}), ALONE, SCHEMA)
     assert [voice(one) for one in said] == ["Bildung darf nicht von college zu leer"]
 
 
@@ -148,7 +149,7 @@ def test_what_was_read_reads_as_itself_and_merges_with_itself(kind):
 @BY_KIND
 def test_a_kind_without_its_parts_rules_nothing(kind):
     read = kind.read(EXAMPLES[kind.name][0])
-    if kind.name in ("derived", "may_change"):  # what the columns are, and what is permitted: there is nothing to relax
+    if kind.name in ("derived", "may_change", "protected"):  # there is nothing to relax, or nothing that may be named
         assert not list(kind.abouts(read))
         return
     for about in list(kind.abouts(read)):
@@ -156,12 +157,37 @@ def test_a_kind_without_its_parts_rules_nothing(kind):
     assert not Constraints(**{kind.name: read})
 
 
+@pytest.mark.parametrize("fixed", ["immutable", "protected"])
 @BY_KIND
-def test_an_immutable_feature_has_no_other_rule_of_its_own(kind):
+def test_a_feature_that_never_changes_has_no_other_rule_of_its_own(kind, fixed):
     if isinstance(kind, PerFeature):
         rules = rules_with(kind)
-        both = rules & Constraints(immutable=list(kind.abouts(getattr(rules, kind.name))))
-        assert list(both.to_dict()) == ["immutable"]
+        both = rules & Constraints(**{fixed: list(kind.abouts(getattr(rules, kind.name)))})
+        assert list(both.to_dict()) == [fixed]
+
+
+def test_what_is_immutable_as_well_is_protected():
+    assert Constraints(immutable=["age", "income"], protected=["age"]).to_dict() == {
+        "immutable": ["income"],
+        "protected": ["age"],
+    }
+    both = Constraints(immutable=["age"]) & Constraints(protected=["age"])
+    assert both.to_dict() == {"protected": ["age"]}
+
+
+def test_no_rule_that_names_a_protected_feature_is_said_or_relaxed():
+    rules = Constraints(
+        immutable=[1],  # income, by its position
+        protected=["age", "income"],
+        groups=[["age", "education"]],
+        relations=["age <= 45", 'education == "school" implies income < 25'],
+        max_changes=2,
+    )
+    assert [english(one) for one in statements_of(rules, ALONE, SCHEMA)] == ["at most 2 features may change"]
+    assert [one.name for one in relaxables(rules, ALONE, SCHEMA)] == ["max_changes"]
+    assert nameable(rules, SCHEMA).to_dict() == {"max_changes": 2}
+    (relaxable,) = relaxables(rules, ALONE, SCHEMA)
+    assert "age" not in repr(relaxable.relaxation(rules, candidate(0, 1)))
 
 
 def candidate(before, after):
@@ -192,7 +218,7 @@ def test_what_blocks_is_relaxed_so_that_it_does_not_block(kind):
 
     rules = rules_with(kind)
     assert not is_kept(rules)
-    for rule in relaxables(rules, ALONE):
+    for rule in relaxables(rules, ALONE, SCHEMA):
         relaxed = rule.relaxation(rules, candidate(before, after))
         assert isinstance(relaxed, Relaxation)
         assert rule.name == kind.name
@@ -202,7 +228,7 @@ def test_what_blocks_is_relaxed_so_that_it_does_not_block(kind):
 
 def test_a_relaxation_reads_as_words():
     rules = Constraints(immutable=["age"], groups=[["income", "education"]], max_changes=1)
-    said = [rule.relaxation(rules, candidate(0, 1)) for rule in relaxables(rules, ALONE)]
+    said = [rule.relaxation(rules, candidate(0, 1)) for rule in relaxables(rules, ALONE, SCHEMA)]
     assert [one.rule for one in said] == [
         "'age' may not change",
         "'income' and 'education' may only change together",

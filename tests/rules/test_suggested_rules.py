@@ -44,7 +44,11 @@ def planted(n=1_200):
 
 def test_the_certain_rules_are_those_of_the_active_lines():
     rules = suggest_rules(people())
-    assert rules.constraints.to_dict() == {"immutable": ["member", "sex", "age"], "step": {"payment": 50}}
+    assert rules.constraints.to_dict() == {
+        "immutable": ["member"],
+        "protected": ["sex", "age"],
+        "step": {"payment": 50},
+    }
     assert tomllib.loads(str(rules)) == rules.constraints.to_dict() | {"increasing": []}
 
 
@@ -56,7 +60,8 @@ def test_the_file_is_read_as_it_was_written(tmp_path):
 
 def test_every_certain_rule_is_one_that_constraints_know():
     assert suggest_rules(planted()).constraints.to_dict() == {
-        "immutable": ["member", "sex", "age"],
+        "immutable": ["member"],
+        "protected": ["sex", "age"],
         "step": {"payment": 50},
         "groups": ["auto"],
         "derived": {"total": "payment + debt"},
@@ -89,7 +94,7 @@ def test_what_is_certain_of_any_table_are_rules_that_do_not_contradict_each_othe
         ][kind]  # fmt: skip
     X["copy"] = X["size_0"]
     read = tomllib.loads(str(suggest_rules(X)))
-    fixed = set(read.get("immutable", []))
+    fixed = {*read.get("immutable", []), *read.get("protected", [])}
     assert not fixed & (read.get("step", {}).keys() | read.get("derived", {}).keys())
     suggest_rules(X).constraints  # noqa: B018 - that it can be made is the test
 
@@ -99,7 +104,8 @@ def test_it_shows_how_much_of_each_kind_was_found():
         repr(suggest_rules(planted()))
         == """\
 SuggestedRules: 7 certain, 1 guess
-  immutable   certain: member, sex, age
+  immutable   certain: member
+  protected   certain: sex, age
   increasing  guess: age
   groups      certain: job_a + job_b + job_c
   relations   certain: price_min <= price_max

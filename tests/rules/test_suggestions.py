@@ -338,7 +338,8 @@ def test_text_that_is_mostly_new_is_certain():
         ("sex", "sex"), ("personalStatusSex", "sex"), ("AGE", "age"), ("age2", "age"), ("page", None), ("average", None),
         ("vehicle_age", None), ("native-country", "native country"), ("country", None), ("Marital Status", "marital status"),
         ("Staatsangehörigkeit", "staatsangehoerigkeit"), ("Familienstand", "familienstand"), ("Nationalität", "nationalitaet"),
-        ("Gehalter", None), ("dateOfBirth", "birth"), ("essex", None), (3, None),
+        ("Gehalter", None), ("dateOfBirth", "birth"), ("essex", None), (3, None), ("MARRIAGE", "marriage"), ("married", "married"),
+        ("verheiratet", "verheiratet"), ("Religionszugehörigkeit", "religionszugehoerigkeit"), ("Lebensalter", "lebensalter"),
     ],
 )  # fmt: skip
 def test_protected_names_are_whole_words(name, word):
@@ -374,11 +375,18 @@ def test_a_plain_name_fixes_a_feature_and_a_direction_is_a_guess_and_needs_numbe
     told = [(one.section, one.features, one.is_certain, one.seen) for one in suggestions_of(X) if one.section]
     often = "often protected by law, or not for a person to change: the name says"
     assert told == [
-        ("immutable", ("age",), True, f"{often} age"),
-        ("immutable", ("race_time",), False, f"{often} race"),
-        ("increasing", ("age",), False, "the name says age, which only grows; take it out of immutable first"),
+        ("protected", ("age",), True, f"{often} age"),
+        ("protected", ("race_time",), False, f"{often} race"),
+        ("increasing", ("age",), False, "the name says age, which only grows; take it out of protected first"),
         ("increasing", ("tenure",), False, "the name says tenure, which only grows"),
     ]
+
+
+def test_what_is_certain_wins_over_a_guess_of_another_rule():
+    X = pd.DataFrame({"race_time_id": np.arange(N)})
+    ((section, is_certain, seen),) = [(one.section, one.is_certain, one.seen) for one in suggestions_of(X) if one.section]
+    assert (section, is_certain) == ("immutable", True)
+    assert "the name says race" in seen
 
 
 def test_the_columns_of_a_protected_feature_stand_in_one_line():
@@ -522,14 +530,15 @@ def test_the_file_has_active_lines_for_what_is_certain_and_comments_for_guesses(
     X["id"] = np.arange(N)
     text = to_toml(suggestions_of(X))
     assert tomllib.loads(text) == {
-        "immutable": ["id", "age"],
+        "immutable": ["id"],
+        "protected": ["age"],
         "increasing": [],
         "groups": ["auto"],
         "step": {"cost": 50},
         "derived": {"total": "housing_cost + cost"},
     }
     assert '    "id",  # 400 different values in 400 rows, whole numbers\n' in text
-    assert '    # "age",  # the name says age, which only grows; take it out of immutable first\n' in text
+    assert '    # "age",  # the name says age, which only grows; take it out of protected first\n' in text
     seen = "exactly one of the 3 columns is 1 in all 400 rows"
     assert f'    #   job_none, job_skilled, job_unskilled: {seen}\n    "auto",\n]\n' in text
     assert all(len(line) <= 120 for line in text.splitlines())
@@ -564,7 +573,7 @@ def test_every_name_is_valid_toml_and_is_read_back(names):
     read = tomllib.loads(to_toml(suggestions))
     steps = {name for name in read.get("step", {}) if name in names}
     derived = {one.features[0] for one in suggestions if one.kind == "derived" and one.is_certain}
-    assert steps == set(names) - derived - set(read.get("immutable", []))  # such as "age"
+    assert steps == set(names) - derived - {*read.get("immutable", []), *read.get("protected", [])}  # such as "age"
     assert derived == set(read.get("derived", {}))
     listed = [suggest_immutable("protected", *names, is_certain=True, seen="".join(names))]
     listed.append(suggest_group("twins", names, is_certain=True, seen="\n".join(names)))

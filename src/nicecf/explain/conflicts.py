@@ -10,7 +10,7 @@ from nicecf.models.decision import Panel
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.parts import Part
 from nicecf.rules.reading import rules_of
-from nicecf.rules.relaxations import Relaxable, relaxables
+from nicecf.rules.relaxations import Relaxable, nameable, relaxables
 from nicecf.search.exact import Exact
 from nicecf.search.question import Question
 from nicecf.support.phrases import Statement
@@ -24,11 +24,16 @@ def conflict(question: Question, line: int, part: Part, search: Exact) -> list[S
 
     Rules are left out one by one, and stay out if there is still no counterfactual without them.
     """
-    constraints = part.constraints.for_row(int(np.searchsorted(part.lines, line)))
+    constraints, schema = part.constraints.for_row(int(np.searchsorted(part.lines, line))), question.trained.full
     panel, kept = question.panel, 0
+    if constraints.protected:
+        # What may not be named is left out first, all at once: then what is named does not depend on it.
+        named = nameable(constraints, schema)
+        if _is_infeasible(question, line, named, panel, search):
+            constraints = named
     # Terminates: every turn leaves a rule out, or keeps one more.
     while kept < _MOST_RULES:
-        rules = list(relaxables(constraints, panel))
+        rules = list(relaxables(constraints, panel, schema))
         if kept >= len(rules):
             break
         without = rules[kept]
@@ -36,7 +41,8 @@ def conflict(question: Question, line: int, part: Part, search: Exact) -> list[S
             constraints, panel = without.constraints, without.panel
         else:
             kept += 1
-    return [_words(one, constraints) for one in relaxables(constraints, panel)]
+    unnamed = [Statement("rule.protected")] if constraints.protected else []
+    return [_words(one, constraints) for one in relaxables(constraints, panel, schema)] + unnamed
 
 
 def _words(rule: Relaxable, constraints: Constraints) -> Statement:

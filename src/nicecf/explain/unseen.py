@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from nicecf.explain.fitted import Fitted
-from nicecf.rules.columns import cell_of, float_dtype
+from nicecf.rules.columns import cell_of, float_dtype, positions_of
 from nicecf.search.question import Question
 from nicecf.support.phrases import Features, Field, Statement, Value
+from nicecf.support.types import Bools
 from nicecf.tables.schema import Schema
 from nicecf.tables.seen import SeenColumn, new_values
 
@@ -20,7 +21,7 @@ _MOST_NAMED = 3
 def unseen(question: Question, fitted: Fitted) -> dict[int, Statement]:
     """For each row with values that training never saw, by its line, one statement that names the first few.
 
-    Rows are looked at as they were handed in, with all columns. With ``min_count`` the statement tells of no value
+    Protected features are counted and not named. Rows are looked at as they were handed in, with all columns. With ``min_count`` the statement tells of no value
     that fewer training rows hold: what it compares with is what enough of them share, and it says so.
     """
     assert question.given is not None
@@ -31,14 +32,25 @@ def unseen(question: Question, fitted: Fitted) -> dict[int, Statement]:
         return {}
     least = fitted.privacy.min_count
     statements = {line: _Several(least) for line in lines.tolist()}
+    is_protected = _protected(question, len(given))
     for j in np.flatnonzero(new.any(axis=0)).tolist():
         here = np.flatnonzero(new[:, j])
         values, places = np.unique(given[here, j], return_inverse=True)
         # Each distinct value is put into words once, however many rows have it.
         said = [_statement(schema, j, value, seen[j], least) for value in values.tolist()]
         for line, place in zip(here.tolist(), places.tolist(), strict=True):
-            statements[line].add(said[place])
+            statements[line].add(None if is_protected[line, j] else said[place])
     return {line: some.statement() for line, some in statements.items()}
+
+
+def _protected(question: Question, n_rows: int) -> Bools:
+    """Return which features must not be named, ``(n_rows, n_features)``; of the rows of a question, the first ones."""
+    schema = question.schema.full
+    is_protected = np.zeros((n_rows, len(schema.columns)), dtype=bool)
+    for part in question.parts:
+        positions = positions_of(part.constraints.protected, schema, "protected")
+        is_protected[np.ix_(part.lines[part.lines < n_rows], sorted(positions))] = True
+    return is_protected
 
 
 class _Several:
@@ -47,12 +59,14 @@ class _Several:
     def __init__(self, least: int) -> None:
         self._least, self._named, self._count = least, list[Statement](), 0
 
-    def add(self, one: Statement) -> None:
+    def add(self, one: Statement | None) -> None:
         self._count += 1
-        if len(self._named) < _MOST_NAMED:
+        if one is not None and len(self._named) < _MOST_NAMED:
             self._named.append(one)
 
     def statement(self) -> Statement:
+        if not self._named:
+            return Statement("note.unseen", {"values": (_told("unnamed", {}, self._least),)})
         more = self._count - len(self._named)
         last = [] if not more else [_told("more_one", {}, self._least)]
         if more > 1:

@@ -14,7 +14,7 @@ from nicecf.explain.conflicts import conflict
 from nicecf.explain.fitted import Fitted, Neighborhood
 from nicecf.models.decision import Panel
 from nicecf.models.scorer import OutOfTime
-from nicecf.rules.columns import cell_of, is_date
+from nicecf.rules.columns import cell_of, is_date, positions_of
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.expressions import Relation
 from nicecf.rules.kinds.forbid import forbids
@@ -90,8 +90,12 @@ def _why_impossible(question: Question, line: int) -> Statement:
     """What a row as it is contradicts: a column that follows from others, or a relation."""
     assert question.given is not None
     row, schema = question.given[[line]], question.schema.full
+    (part,) = (part for part in question.parts if line in part.lines)
+    protected = positions_of(part.constraints.protected, schema, "protected")
     for j, is_other, computed in contradictions(question.schema, row):
         if is_other[0]:
+            if j in protected:
+                return Statement("reason.contradicts_unnamed")
             has, would = (Value(cell_of(schema, j, one)) for one in (row[0, j], computed[0]))
             feature = Features((schema.names[j],))
             if has.value is None and would.value is None:
@@ -99,14 +103,17 @@ def _why_impossible(question: Question, line: int) -> Statement:
             if question.trained.full.columns[j].common is not None:  # what a twin is may be told of nobody
                 return Statement("reason.contradicts_itself", {"feature": feature})
             return Statement("reason.contradicts_derived", {"feature": feature, "value": has, "computed": would})
-    (part,) = (part for part in question.parts if line in part.lines)
     relations = [Relation.parse(str(one)) for one in part.constraints.relations]
     computed = question.schema.expand(question.rows[[line]])  # may be rounded otherwise than in the row
     for values in (row, computed):
         broken = [one for one in relations if not holds(one, values, schema)[0]]
+        if broken and not protected.isdisjoint(positions_of(broken[0].columns, schema, "relations")):
+            return Statement("reason.contradicts_unnamed")
         if broken:
             return Statement("reason.breaks_relation", {"relation": str(broken[0])})
     without = next(j for j, is_other, _ in contradictions(question.schema, computed) if is_other[0])
+    if without in protected:
+        return Statement("reason.contradicts_unnamed")
     return Statement("reason.not_computed", {"feature": Features((schema.names[without],))})
 
 
@@ -166,12 +173,12 @@ class _WhyNot:
         question, lines = self.question, part.lines[left]
         if not len(left):
             return offers
-        for rule in relaxables(part.constraints, question.panel):
+        for rule in relaxables(part.constraints, question.panel, question.trained.full):
             if question.score.is_out_of_time():
                 break
             relaxed, own = self._relaxed(part, left, rule)
             # Without the limit on changes, the donors are those of the search itself, whichever had to be tried.
-            most = None if rule.name == "max_changes" else _tried_for_each(part.constraints, question.panel)
+            most = None if rule.name == "max_changes" else self._tried_for_each(part.constraints)
             candidates = {}
             with suppress(ModelError):  # a model may refuse rows that break a rule: then there is nothing to offer
                 # What keeps this rule anyway is no reason to relax it.
@@ -194,7 +201,7 @@ class _WhyNot:
         if not len(still) or self.neighborhood.relaxed is None:
             return
         found: list[list[Relaxation]] = [[] for _ in offers]
-        for rule in relaxables(part.constraints, self.question.panel):
+        for rule in relaxables(part.constraints, self.question.panel, self.question.trained.full):
             if self.question.score.is_out_of_time():
                 return
             if rule.panel is not self.question.panel:
@@ -315,24 +322,27 @@ class _WhyNot:
         return self._nothing_to_relax(constraints, target)
 
     def _nothing_to_relax(self, constraints: Constraints, target: Any) -> Statement:
+        if constraints.protected:  # which may be all that is in the way, and is not named
+            return Statement("reason.under_rules", {"target": target})
         panel, min_count = self.question.panel, self.fitted.privacy.min_count
-        said = [self._of_dates(one) for one in statements_of(constraints, panel)]
+        said = [self._of_dates(one) for one in self._statements(constraints)]
         text = kept_text(constraints, self.question.trained.full)
         if text is not None:
             said.append(Statement("rule.may_change", {"features": text}))
         if min_count > 1:
             said.append(Statement("rule.min_count", {"count": min_count}))
-        rules, most = _shown(said), _tried_for_each(constraints, panel)
+        rules, most = _shown(said), self._tried_for_each(constraints)
         if not constraints and panel.is_alone:  # min_count alone, which is not relaxed row by row
             return Statement("reason.too_rare", {"target": target, "rules": rules})
         if len(self.neighborhood.donors.index.values) > most:
             return Statement("reason.not_enough_nearest", {"target": target, "rules": rules, "most": most})
         return Statement("reason.not_enough", {"target": target, "rules": rules})
 
+    def _statements(self, constraints: Constraints) -> list[Statement]:
+        return statements_of(constraints, self.question.panel, self.question.trained.full)
 
-def _tried_for_each(constraints: Constraints, panel: Panel) -> int:
-    n_rules = len(statements_of(constraints, panel))
-    return int(np.clip(_MOST_TRIED_IN_ALL // max(1, n_rules), 8, _MOST_TRIED))
+    def _tried_for_each(self, constraints: Constraints) -> int:
+        return int(np.clip(_MOST_TRIED_IN_ALL // max(1, len(self._statements(constraints))), 8, _MOST_TRIED))
 
 
 def _shown(rules: list[Statement]) -> tuple[Statement, ...]:

@@ -16,6 +16,7 @@ from nicecf.models.scores import ScoreTarget
 from nicecf.results.long_tables import Front, Steps
 from nicecf.results.provenance import Provenance
 from nicecf.results.table_distance import TableDistance
+from nicecf.rules.columns import positions_of
 from nicecf.search.proofs import NO_PROOF
 from nicecf.support.types import Bools, Floats, Ints, Objects, Table
 from nicecf.tables.pandas_frames import PandasFrames
@@ -133,6 +134,11 @@ class Batch:
                 "explain itself; its records are of all rows, also of those without an answer."
             )
         return self
+
+    def protected(self, entry: int) -> set[int]:
+        """Return the positions of the features that no text about an entry names."""
+        rules = self.provenance.rules(int(self.rows[entry]))
+        return positions_of(rules.get("protected", ()), self.schema, "protected")
 
     @cached_property
     def filled(self) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any, NoReturn
@@ -74,6 +75,11 @@ class RuledRows:
             f"{option} has {value!r} for {column.name!r}, a value that {who}: no counterfactual could have it. "
             f"{known}{did_you_mean(value, levels)}"
         )
+
+
+def positions_of(features: Iterable[Feature], schema: Schema, option: str) -> set[int]:
+    """Return where features stand in a table; raise OptionError for one that is not a column."""
+    return {schema.position(feature, option) for feature in features}
 
 
 def missing(schema: Schema, j: int) -> float:

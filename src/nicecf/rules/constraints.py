@@ -61,6 +61,10 @@ class Constraints:
         Text columns in which most values are unlike look like free text, and never change unless they are named here.
     may_become_missing
         False: no feature changes to a missing value.
+    protected
+        Features that never change and are not named in what is addressed to a person: texts, letters, reasons,
+        relaxations and notes. Records and rules hold them, and ``summary(by=...)`` may group by them. A feature that
+        is ``immutable`` as well is protected.
 
     Examples
     --------
@@ -85,11 +89,14 @@ class Constraints:
     derived: Mapping[Feature, Any] = field(default_factory=dict)
     may_change: Sequence[Feature] = ()
     may_become_missing: bool = True
+    protected: Sequence[Feature] = ()
 
     def __post_init__(self) -> None:
         """Check all that can be checked without a table, and keep what was given in one form, as copies."""
         for kind in KINDS:
             object.__setattr__(self, kind.name, kind.read(getattr(self, kind.name)))
+        # A reason would name what is immutable.
+        object.__setattr__(self, "immutable", tuple(one for one in self.immutable if one not in self.protected))
         for kind in KINDS:
             kind.check(self)
 
@@ -164,11 +171,11 @@ class Constraints:
     def from_frame(cls, frame: pd.DataFrame, *, max_changes: int | None = None) -> Constraints:
         """Read rules from a table with one line for each feature, such as a sheet; empty cells mean no rule.
 
-        Its columns: ``feature``, and any of ``immutable`` (true), ``direction`` (increasing or decreasing; of
-        dates, later or earlier), ``order`` (of the values of a categorical feature that has a direction), ``low``,
-        ``high``, ``allowed``, ``forbid`` (before > after), ``step``, ``within``, ``group`` (features with the same
-        word belong together), ``derived`` (an expression), ``relations`` and ``may_change`` (true). Several values in
-        a cell are separated by ``|``, or are a list.
+        Its columns: ``feature``, and any of ``immutable`` and ``protected`` (true), ``direction`` (increasing or
+        decreasing; of dates, later or earlier), ``order`` (of the values of a categorical feature that has a
+        direction), ``low``, ``high``, ``allowed``, ``forbid`` (before > after), ``step``, ``within``, ``group``
+        (features with the same word belong together), ``derived`` (an expression), ``relations`` and ``may_change``
+        (true). Several values in a cell are separated by ``|``, or are a list.
 
         >>> sheet = pd.DataFrame({"feature": ["sex", "age"], "immutable": ["yes", ""], "direction": ["", "increasing"]})
         >>> Constraints.from_frame(sheet)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import OptionError
-from nicecf.rules.columns import is_date
+from nicecf.rules.columns import is_date, positions_of
 from nicecf.rules.constraints import Constraints, contradictions, merged
 from nicecf.rules.kinds.groups import AUTO
 from nicecf.rules.kinds.kind import Contradiction
@@ -127,7 +127,7 @@ def keep_rules(parts: list[Part], lines: Ints, values: Floats) -> Bools:
 
 def kept_text(constraints: Constraints, trained: Schema) -> Features | None:
     """The columns that do not change because they look like free text, and nothing else; None if there are none."""
-    said = {trained.position(feature, "immutable") for feature in constraints.immutable}
+    said = positions_of((*constraints.immutable, *constraints.protected), trained, "immutable")
     kept = [j for j in fixed_text(constraints.may_change, trained) if j not in said]
     return Features(tuple(trained.names[j] for j in kept)) if kept else None
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nicecf.models.decision import Panel
+from nicecf.rules.columns import positions_of
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.decision_rules import DECISION_RULES, DecisionRule
 from nicecf.rules.kinds import KINDS
 from nicecf.rules.kinds.kind import Candidate, Kind
 from nicecf.support.phrases import Field, Statement, english
+from nicecf.tables.schema import Schema
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,10 +70,12 @@ class Relaxation:
         return english(self.statement)
 
     def __repr__(self) -> str:
-        """What blocks and what to allow, in words, and the rest as it is."""
+        """What blocks and what to allow, in words, and the rest as it is; no rules that name what is protected."""
+        rules = self.constraints
+        constraints = repr(rules) if rules is None or not rules.protected else "Constraints(...)"
         return (
             f"Relaxation(rule={self.rule!r}, action={self.action!r}, n_changes={self.n_changes!r}, "
-            f"distance={self.distance!r}, constraints={self.constraints!r})"
+            f"distance={self.distance!r}, constraints={constraints})"
         )
 
 
@@ -99,18 +103,37 @@ class Relaxable:
         return Relaxation(self.kind.words(rules, self.about), instead, found.n_changes, found.distance, relaxed)
 
 
-def relaxables(rules: Constraints, panel: Panel) -> Iterator[Relaxable]:
-    """All rules that can be left out one at a time, those of the decision last."""
-    for kind in KINDS:
+def relaxables(rules: Constraints, panel: Panel, schema: Schema) -> Iterator[Relaxable]:
+    """Yield each rule that can be left out and names nothing protected, those of the decision last."""
+    for kind, about in _nameable(rules, schema):
         rule = getattr(rules, kind.name)
-        for about in kind.abouts(rule):
-            yield Relaxable(kind, about, replace(rules, **{kind.name: kind.without(rule, about)}), panel)
+        yield Relaxable(kind, about, replace(rules, **{kind.name: kind.without(rule, about)}), panel)
     for one in DECISION_RULES:
         for about in one.abouts(panel):
             yield Relaxable(one, about, rules, one.without(panel, about))
 
 
-def statements_of(rules: Constraints, panel: Panel) -> list[Statement]:
-    """All rules of a row, in the order of ``relaxables``."""
-    of_changes = [kind.words(rules, about) for kind in KINDS for about in kind.abouts(getattr(rules, kind.name))]
+def statements_of(rules: Constraints, panel: Panel, schema: Schema) -> list[Statement]:
+    """Return the rules of a row that name nothing protected, in the order of ``relaxables``."""
+    of_changes = [kind.words(rules, about) for kind, about in _nameable(rules, schema)]
     return of_changes + [one.words(rules, about) for one in DECISION_RULES for about in one.abouts(panel)]
+
+
+def nameable(rules: Constraints, schema: Schema) -> Constraints:
+    """Return the rules without what is protected, and without each rule that names it."""
+    named = list(_nameable(rules, schema))
+    left = {kind.name: getattr(rules, kind.name) for kind in KINDS}
+    for kind in KINDS:
+        for about in kind.abouts(left[kind.name]):
+            if (kind, about) not in named:
+                left[kind.name] = kind.without(left[kind.name], about)
+    return replace(rules, **{**left, "protected": ()})
+
+
+def _nameable(rules: Constraints, schema: Schema) -> Iterator[tuple[Kind[Any], Any]]:
+    """Yield each part of a rule that can be left out, and that names nothing protected."""
+    protected = positions_of(rules.protected, schema, "protected")
+    for kind in KINDS:
+        for about in kind.abouts(getattr(rules, kind.name)):
+            if not protected or protected.isdisjoint(positions_of(kind.features_of(about), schema, kind.name)):
+                yield kind, about

@@ -39,7 +39,7 @@ def warn_of_uncovered(schema: Schema, values: Floats, constraints: Constraints |
 
 
 def _is_covered(found: Suggestion, rules: Constraints) -> bool:
-    if set(found.features) <= set(rules.immutable):
+    if set(found.features) <= {*rules.immutable, *rules.protected}:
         return True
     if found.kind == "derived":
         return found.features[0] in rules.derived

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from nicecf.rules.columns import positions_of
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.kinds.may_change import fixed_text
 from nicecf.service.examples import example_target
@@ -128,9 +129,13 @@ def _moment(column: Column, number: float) -> str:
 
 def _rules(constraints: Constraints, schema: Schema) -> list[dict[str, Any]]:
     """What the explainer's own rules say of each column: a page does not offer what is ruled out."""
-    fixed = {schema.position(one, "immutable") for one in constraints.immutable}
+    protected = positions_of(constraints.protected, schema, "protected")
+    fixed = positions_of(constraints.immutable, schema, "immutable") | protected
     fixed |= set(fixed_text(constraints.may_change, schema))
     directions = {
         schema.position(one, way): way for way in ("increasing", "decreasing") for one in getattr(constraints, way)
     }
-    return [{"fixed": j in fixed, "direction": directions.get(j)} for j in range(len(schema.columns))]
+    return [
+        {"fixed": j in fixed, "protected": j in protected, "direction": directions.get(j)}
+        for j in range(len(schema.columns))
+    ]

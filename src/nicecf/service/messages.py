@@ -40,6 +40,7 @@ class Rules(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
     relations: Annotated[list[Annotated[str, Meta(max_length=1_000)]], Meta(max_length=100)] = []
     may_change: list[str] = []
     may_become_missing: bool = True
+    protected: list[str] = []
 
 
 class Parameters(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, frozen=True):

@@ -77,10 +77,10 @@ def _sentence(one: Entry, teller: Teller, sentence: str) -> str:
 
 
 def _unchanged(batch: Batch) -> list[tuple[Hashable, CellValue]]:
-    """The features of a batch of one that stay as they are, with their values."""
+    """The features of a batch of one that stay as they are and may be named, with their values."""
     container, first = batch.schema.container, np.array([0])
     table = container.by_columns(batch.table)
-    same = set(range(len(batch.schema.columns))) - set(batch.steps.feature.tolist())
+    same = set(range(len(batch.schema.columns))) - set(batch.steps.feature.tolist()) - batch.protected(0)
     return [
         (batch.schema.columns[j].name, container.objects(container.column(table, position), first)[0])
         for j, position in enumerate(batch.schema.positions(batch.table))

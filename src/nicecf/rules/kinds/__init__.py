@@ -12,7 +12,7 @@ from nicecf.rules.kinds.allowed import Allowed
 from nicecf.rules.kinds.derived import Derived
 from nicecf.rules.kinds.forbid import Forbid
 from nicecf.rules.kinds.groups import Groups
-from nicecf.rules.kinds.immutable import Immutable
+from nicecf.rules.kinds.immutable import Immutable, Protected
 from nicecf.rules.kinds.kind import Kind
 from nicecf.rules.kinds.max_changes import MaxChanges
 from nicecf.rules.kinds.may_become_missing import MayBecomeMissing
@@ -26,6 +26,7 @@ from nicecf.rules.kinds.within import Within
 # In the order in which they are read, named and relaxed.
 KINDS: tuple[Kind[Any], ...] = (
     Immutable(),
+    Protected(),
     OneWay("increasing"),
     OneWay("decreasing"),
     Ranges(),

@@ -69,6 +69,9 @@ class Groups(Kind[tuple[Any, ...]]):
     def abouts(self, rule: tuple[Any, ...]) -> Iterable[Group]:
         return own_groups(rule)  # what was found in the table is no rule that could be relaxed
 
+    def features_of(self, about: Any) -> Iterable[Feature]:
+        return tuple(about)
+
     def without(self, rule: tuple[Any, ...], about: Any) -> tuple[Any, ...]:
         return tuple(group for group in rule if group != about)
 

@@ -1,4 +1,4 @@
-"""``immutable=["sex"]``: features that never change."""
+"""``immutable=["tenure"]``: features that never change; ``protected=["sex"]``: nor are they named to a person."""
 
 from __future__ import annotations
 
@@ -47,3 +47,24 @@ class Immutable(FeatureList):
             return found.allowed(about), {**changes, "allowed": {**rules.allowed, about: [after]}}
         one_way = {**getattr(rules, direction), about: None}
         return Statement(f"relaxation.{direction}", {"feature": Features((about,))}), {**changes, direction: one_way}
+
+
+class Protected(Immutable):
+    """Features that never change, and that no text, letter, reason or relaxation names."""
+
+    name = "protected"
+    columns = ("protected",)
+
+    def merge(
+        self, mine: tuple[Feature, ...], theirs: tuple[Feature, ...], fixed: Sequence[Feature]
+    ) -> tuple[Feature, ...]:
+        return tuple(dict.fromkeys([*mine, *theirs]))
+
+    def fixed(self, mine: Constraints, theirs: Constraints) -> Iterable[Feature]:
+        return [*mine.protected, *theirs.protected]
+
+    def abouts(self, rule: tuple[Feature, ...]) -> Iterable[Feature]:
+        return ()  # to relax one would name it
+
+    def words(self, rules: Constraints, about: Any) -> Statement:
+        return Statement("rule.protected")

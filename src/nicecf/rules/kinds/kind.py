@@ -103,6 +103,10 @@ class Kind(ABC, Generic[Rule]):
     def abouts(self, rule: Rule) -> Iterable[Any]:
         """What each part of the rule is about that can be left out by itself."""
 
+    def features_of(self, about: Any) -> Iterable[Feature]:
+        """Return the features that one part of the rule names."""
+        return (about,)
+
     @abstractmethod
     def without(self, rule: Rule, about: Any) -> Rule:
         """The rule with one part left out."""
@@ -137,6 +141,16 @@ class Kind(ABC, Generic[Rule]):
     def take(self, rule: Rule, rows: Ints) -> Rule:
         """Return the rule of some of the rows."""
         return rule
+
+
+def check_may_change(rules: Constraints, name: str) -> None:
+    """Raise OptionError if the rule ``name`` says how a feature may change that may not change at all."""
+    for fixed in ("immutable", "protected"):
+        twice = [one for one in getattr(rules, fixed) if one in getattr(rules, name)]
+        if twice:
+            raise OptionError(
+                f"{listed(twice)} is {fixed}, so it cannot be in {name} as well. Take it out of one of them."
+            )
 
 
 class FeatureList(Kind[tuple[Feature, ...]]):
@@ -218,11 +232,7 @@ class PerFeature(Kind[dict[Feature, One]]):
                 yield Contradiction(feature, (first, last))
 
     def check(self, rules: Constraints) -> None:
-        twice = [one for one in rules.immutable if one in getattr(rules, self.name)]
-        if twice:
-            raise OptionError(
-                f"{listed(twice)} is immutable, so it cannot be in {self.name} as well. Take it out of one of them."
-            )
+        check_may_change(rules, self.name)
 
     def abouts(self, rule: dict[Feature, One]) -> Iterable[Feature]:
         return rule

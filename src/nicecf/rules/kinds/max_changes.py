@@ -43,6 +43,9 @@ class MaxChanges(Kind[int | None]):
     def abouts(self, rule: int | None) -> Iterable[int]:
         return () if rule is None else (rule,)
 
+    def features_of(self, about: Any) -> Iterable[Feature]:
+        return ()
+
     def without(self, rule: int | None, about: Any) -> None:
         return None
 

@@ -43,6 +43,9 @@ class MayBecomeMissing(Kind[bool]):
     def abouts(self, rule: bool) -> Iterable[str]:
         return () if rule else (self.name,)
 
+    def features_of(self, about: Any) -> Iterable[Feature]:
+        return ()
+
     def without(self, rule: bool, about: Any) -> bool:
         return True
 

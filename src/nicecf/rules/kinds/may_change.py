@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nicecf.exceptions import OptionError, listed
 from nicecf.rules.columns import RuledRows
-from nicecf.rules.kinds.kind import Candidate, FeatureList, Relaxed
+from nicecf.rules.kinds.kind import Candidate, FeatureList, Relaxed, check_may_change
 from nicecf.rules.parameters import Feature
 from nicecf.rules.row_rules import Meaning
 from nicecf.support.phrases import Features, Statement
@@ -35,11 +34,7 @@ class MayChange(FeatureList):
         return tuple(one for one in dict.fromkeys([*mine, *theirs]) if one not in fixed)
 
     def check(self, rules: Constraints) -> None:
-        twice = [one for one in rules.may_change if one in rules.immutable]
-        if twice:
-            raise OptionError(
-                f"{listed(twice)} is immutable, so it cannot be in may_change as well. Take it out of one of them."
-            )
+        check_may_change(rules, self.name)
 
     def abouts(self, rule: tuple[Feature, ...]) -> Iterable[Feature]:
         return ()  # it permits, and blocks nothing

@@ -47,6 +47,9 @@ class Relations(Kind[Written]):
     def abouts(self, rule: Written) -> Iterable[Relation]:
         return rule
 
+    def features_of(self, about: Any) -> Iterable[Feature]:
+        return tuple(about.columns)
+
     def without(self, rule: Written, about: Any) -> Written:
         return tuple(one for one in rule if one != about)
 

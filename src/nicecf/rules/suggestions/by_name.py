@@ -28,6 +28,7 @@ def protected(facts: TableFacts, groups: Sequence[Sequence[Feature]] = ()) -> li
             *(column.name for column in columns),
             is_certain=is_plainly_protected(_in_common(columns)),
             seen=f"often protected by law, or not for a person to change: the name says {word}",
+            section="protected",
         )
         for (_, word), columns in lines.items()
     ]

@@ -50,13 +50,13 @@ def findings(facts: TableFacts) -> tuple[Suggestion, ...]:
     known_ids = {one.features[0] for one in ids if one.is_certain}
     groups = groups_of(facts, computed=computed)
     by_name = [one for one in protected(facts, [one.features for one in groups]) if not computed & set(one.features)]
-    immutable = _once([*ids, *by_name])
-    fixed = {feature for one in immutable if one.is_certain for feature in one.features}
+    never_change = _once([*by_name, *ids])
+    fixed = {feature for one in never_change if one.is_certain for feature in one.features}
     groups = [one for one in [*groups, *_calendar(facts, groups, computed)] if not set(one.features) <= fixed]
     tied = [frozenset(one.features) for one in [*derived, *groups] if one not in lasting]
     return (
         *never_missing(facts),
-        *immutable,
+        *never_change,
         *_directions(facts, fixed - known_ids, without=known_ids | computed),
         *(one for one in orders(facts) if one.features[0] not in fixed | computed),
         *groups,
@@ -72,14 +72,14 @@ def _calendar(facts: TableFacts, groups: Sequence[Suggestion], computed: set[Fea
     return [one for one in calendar_groups(facts) if not taken & set(one.features)]
 
 
-def _once(immutable: Sequence[Suggestion]) -> list[Suggestion]:
-    """Each feature once, with all that was seen of it; what is certain wins."""
+def _once(never_change: Sequence[Suggestion]) -> list[Suggestion]:
+    """Each feature once, with all that was seen of it; what is certain wins, and then what comes first."""
     of: dict[tuple[Feature, ...], Suggestion] = {}
-    for one in immutable:
+    for one in never_change:
         first = of.setdefault(one.features, one)
         if first is not one:
-            is_certain = first.is_certain or one.is_certain
-            of[one.features] = replace(first, is_certain=is_certain, seen=f"{first.seen}; {one.seen}")
+            wins = one if one.is_certain and not first.is_certain else first
+            of[one.features] = replace(wins, seen=f"{first.seen}; {one.seen}")
     return list(of.values())
 
 
@@ -87,6 +87,6 @@ def _directions(facts: TableFacts, fixed: set[Feature], *, without: set[Feature]
     """The directions, all of them guesses; what is ``fixed`` by its name would have to leave that list first."""
     found = [one for one in one_way(facts) if one.features[0] not in without]
     return [
-        replace(one, seen=f"{one.seen}; take it out of immutable first") if one.features[0] in fixed else one
+        replace(one, seen=f"{one.seen}; take it out of protected first") if one.features[0] in fixed else one
         for one in found
     ]

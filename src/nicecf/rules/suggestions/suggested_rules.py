@@ -96,12 +96,12 @@ def suggest_rules(X: Table, y: Any = None, model: Any = None, *, categorical_fea
     >>> rules = suggest_rules(X)
     >>> rules
     SuggestedRules: 3 certain, 1 guess
-      immutable   certain: sex, age
+      protected   certain: sex, age
       increasing  guess: age
       step        certain: amount
     print() shows the rules file, .constraints are the certain rules.
     >>> rules.constraints
-    Constraints(immutable=['sex', 'age'], step={'amount': 50})
+    Constraints(step={'amount': 50}, protected=['sex', 'age'])
     """
     facts = TableFacts.of(X, categorical_features)
     if model is not None and hasattr(X, "columns"):
@@ -144,7 +144,7 @@ def _name(one: Suggestion) -> str:
         joined = " + " if one.section == "groups" else " <= "
         more = f"{joined}{len(one.features) - 3} more" if len(one.features) > 3 else ""
         return one_line(joined.join(map(str, one.features[:3])) + more)
-    features = one.features if one.section == "immutable" else one.features[:1]
+    features = one.features if one.section in ("immutable", "protected") else one.features[:1]
     return one_line(", ".join(map(str, features)))
 
 

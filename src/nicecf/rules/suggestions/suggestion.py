@@ -19,8 +19,8 @@ Finding: TypeAlias = Literal[
     "order", "never_missing", "label",
 ]  # fmt: skip
 # The keys of a rules file. Lists come first: in TOML, what follows the head of a table belongs to that table.
-Section: TypeAlias = Literal["immutable", "increasing", "groups", "relations", "step", "derived"]
-LISTS: tuple[Section, ...] = ("immutable", "increasing", "groups", "relations")
+Section: TypeAlias = Literal["immutable", "protected", "increasing", "groups", "relations", "step", "derived"]
+LISTS: tuple[Section, ...] = ("immutable", "protected", "increasing", "groups", "relations")
 TABLES: tuple[Section, ...] = ("step", "derived")
 
 # Sections in which features are named by text only: as keys of a table, or within an expression.
@@ -59,10 +59,12 @@ def suggest(
     return Suggestion(kind, section, tuple(features), toml, is_certain and not unnamed, seen)
 
 
-def suggest_immutable(kind: Finding, *features: Feature, is_certain: bool, seen: str) -> Suggestion:
-    """A suggestion that features should never change."""
+def suggest_immutable(
+    kind: Finding, *features: Feature, is_certain: bool, seen: str, section: Section = "immutable"
+) -> Suggestion:
+    """Return a suggestion that features should never change."""
     toml = ", ".join(named(one) for one in features)
-    return suggest(kind, "immutable", features, toml, is_certain=is_certain, seen=seen)
+    return suggest(kind, section, features, toml, is_certain=is_certain, seen=seen)
 
 
 def suggest_group(kind: Finding, features: Sequence[Feature], *, is_certain: bool, seen: str) -> Suggestion:

@@ -16,14 +16,14 @@ _PLAIN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 PROTECTED = (
     "sex", "gender", "race", "ethnicity", "ethnic", "age", "dob", "birth", "birthdate", "birthday", "birthplace",
     "birthyear", "religion", "religious", "nationality", "citizenship", "citizen", "foreign", "foreigner",
-    "marital status", "personal status", "civil status", "disability", "disabled", "handicap", "pregnancy", "pregnant",
-    "pregnancies", "native country", "country origin", "national origin", "native language", "mother tongue",
-    "sexual orientation", "skin color", "skin colour", "veteran",
+    "marital status", "personal status", "civil status", "marital", "married", "marriage", "disability", "disabled",
+    "handicap", "pregnancy", "pregnant", "pregnancies", "native country", "country origin", "national origin",
+    "native language", "mother tongue", "sexual orientation", "skin color", "skin colour", "veteran",
     "geschlecht", "ethnie", "rasse", "hautfarbe", "alter", "altersgruppe", "lebensalter", "geburt", "geburtsdatum",
     "geburtsjahr", "geburtstag", "geburtsort", "geburtsland", "religionszugehoerigkeit", "konfession", "nationalitaet",
-    "staatsangehoerigkeit", "staatsbuergerschaft", "familienstand", "zivilstand", "behinderung", "schwerbehinderung",
-    "behindert", "schwerbehindert", "grad der behinderung", "schwangerschaft", "schwanger", "herkunft",
-    "herkunftsland", "migrationshintergrund", "muttersprache",
+    "staatsangehoerigkeit", "staatsbuergerschaft", "familienstand", "zivilstand", "verheiratet", "behinderung",
+    "schwerbehinderung", "behindert", "schwerbehindert", "grad der behinderung", "schwangerschaft", "schwanger",
+    "herkunft", "herkunftsland", "migrationshintergrund", "muttersprache",
 )  # fmt: skip
 # The age of one of these is nobody's age, and where it comes from nobody's origin.
 _THINGS = {

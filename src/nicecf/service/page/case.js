@@ -11,7 +11,7 @@ export class CaseForm {
   constructor(page) {
     this.page = page;
     const { words } = page;
-    this.lines = page.schema.features.map((feature) => new FeatureLine(feature, page));
+    this.lines = page.schema.features.filter((feature) => page.isNamed(feature)).map((feature) => new FeatureLine(feature, page));
     this.reset = h("button", { type: "button", class: "ncf-quiet", onclick: () => page.resetShape() }, words.say("reset_shape"));
     this.most = this.mostChanges();
     this.element = h(

@@ -111,6 +111,11 @@ export class Page {
     state.row = { ...(examples[at]?.row ?? Object.fromEntries(names.map((name) => [name, null]))) };
   }
 
+  // Whether a case shows a feature. One that is protected is not named, unless nothing but the person can give its value.
+  isNamed(feature) {
+    return !feature.protected || !this.examples.length;
+  }
+
   build() {
     const { words, state } = this;
     document.documentElement.lang = this.isWidget ? document.documentElement.lang : words.language;
@@ -504,12 +509,13 @@ export class Page {
       return;
     }
     this.failing = whose;
+    const isNamed = whose === "table" || !this.schema || this.schema.features.every((feature) => feature.name !== name || this.isNamed(feature));
     if (failure.kind === "key") {
       this.notOpened(failure, () => this.start());
       return;
     }
     const again = h("button", { type: "button", onclick: () => this.retry() }, words.say("again"));
-    replaceChildren(this.alert, h("p", {}, words.say(`failure_${failure.kind ?? "failed"}`, { message: failure.message })), again);
+    replaceChildren(this.alert, h("p", {}, words.say(`failure_${failure.kind ?? "failed"}`, { message: isNamed ? failure.message : said })), again);
     this.alert.hidden = false;
   }
 

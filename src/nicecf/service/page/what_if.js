@@ -31,7 +31,7 @@ export class WhatIf {
   }
 
   get features() {
-    return this.page.schema.features.filter((feature) => !feature.derived);
+    return this.page.schema.features.filter((feature) => !feature.derived && this.page.isNamed(feature));
   }
 
   // Begins with the changes of a plan, or with none.

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 
 from nicecf.results.batch import Batch, picked
+from nicecf.rules.expressions import Relation
 from nicecf.rules.relaxations import Relaxation
 from nicecf.support.formats import one_line, readable
-from nicecf.support.phrases import Statement
+from nicecf.support.phrases import Features, Statement
 from nicecf.support.types import Ints
 from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.importance import by_importance, parts_of
@@ -54,7 +55,8 @@ class FormattedChange:
 class FormattedExplanation:
     """An explanation, said: the parts that the styles put together.
 
-    ``derived``: what follows from the changes. ``obstacle``: the reason as a letter says it. ``is_score``: a chance
+    ``derived``: what follows from the changes. ``obstacle``: the reason as a letter says it, without the names of
+    features that may not change at all; ``named_obstacle``: with them. ``is_score``: a chance
     is a score, and the decision whether it lies in the target; ``out_of_reach``: the target, if it does not.
     ``quantity``: where a decision and its chance do not say it all, what every chance here is of, the same before and
     after; ``quantity_of``: the class it is the probability of; ``line``: what decides. ``is_same``: the decision stays
@@ -83,6 +85,7 @@ class FormattedExplanation:
     is_same: bool = False
     target: str | None = None
     proof: str | None = None
+    named_obstacle: str = ""
 
     @property
     def n_changes(self) -> int:
@@ -134,9 +137,8 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
             distance=formatter.number(f"{batch.distances[i]:.3g}"),
             donor=_formatted_donor(batch, i, formatter),
             reason="" if batch.reasons[i] is None else formatter.statement(batch.reasons[i]),
-            obstacle=""
-            if batch.reasons[i] is None
-            else obstacle(batch.reasons[i].kind, batch.relaxations[i], formatter),
+            obstacle=_obstacle(batch, i, formatter, names_immutable=False),
+            named_obstacle=_obstacle(batch, i, formatter, names_immutable=True),
             note=formatter.statement(*batch.notes[i]) or None,
             derived=derived[i],
             is_score=batch.target is not None,
@@ -179,6 +181,24 @@ def _formatted_donor(batch: Batch, i: int, formatter: Formatter) -> str | None:
     return ", ".join(several) or None
 
 
+def _obstacle(batch: Batch, i: int, formatter: Formatter, *, names_immutable: bool) -> str:
+    if batch.reasons[i] is None:
+        return ""
+    relaxation = batch.relaxations[i]
+    if relaxation is not None and not names_immutable and _is_about_immutable(relaxation):
+        return formatter.wording.say("letter.none_by_limits")
+    return obstacle(batch.reasons[i].kind, relaxation, formatter)
+
+
+def _is_about_immutable(relaxation: Relaxation) -> bool:
+    """Return whether the rule in the way is that a feature may not change at all, or names such a feature."""
+    fields, immutable = relaxation.blocks.fields, relaxation.constraints.immutable if relaxation.constraints else ()
+    named = [one for value in fields.values() if isinstance(value, Features) for one in value.names]
+    if "relation" in fields:
+        named += Relation.parse(str(fields["relation"])).columns
+    return relaxation.blocks.kind == "immutable" or any(one in immutable for one in named)
+
+
 def obstacle(kind: str, relaxation: Relaxation | None, formatter: Formatter) -> str:
     """Why there is no counterfactual, for the person concerned: without words that only a data scientist knows."""
     say = formatter.wording.say
@@ -199,10 +219,13 @@ _NOT_THE_READERS = ("robust_to", "min_count", "min_probability")
 _OBSTACLES = {
     "letter.none_like_this": ("no_donor", "no_score", "not_justified"),
     # Of a result that was read from a file, which rules these are is not known.
-    "letter.none_by_limits": ("blocked", "blocked_by_each", "too_rare"),
+    "letter.none_by_limits": ("blocked", "blocked_by_each", "too_rare", "under_rules", "infeasible_under"),
     "letter.none_within_limits": ("not_enough", "not_enough_nearest"),
     "letter.none_to_share": ("kept_back",),
-    "letter.none_contradiction": ("contradicts_derived", "contradicts_itself", "not_computed", "breaks_relation"),
+    "letter.none_contradiction": (
+        *("contradicts_derived", "contradicts_itself", "contradicts_unnamed"),
+        *("not_computed", "breaks_relation"),
+    ),
     "letter.none_in_time": ("out_of_time", "method_out_of_time", "dice_out_of_time"),
 }
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -85,12 +86,14 @@ class _OfRow:
         return self.batch.target is not None or self.batch.provenance.call["target_class"] != "other"
 
     def data(self) -> str:
-        """The information that was used, a line for each feature."""
+        """The information that was used, a line for each feature that may be named."""
         batch, container = self.batch, self.batch.schema.container
         table, here = container.by_columns(batch.table), np.array([self.entry])
-        found = []
-        for column, position in zip(batch.schema.columns, batch.schema.positions(batch.table), strict=True):
-            cells = container.column(table, position)
+        found, protected = [], batch.protected(self.entry)
+        for j, position in enumerate(batch.schema.positions(batch.table)):
+            if j in protected:
+                continue
+            column, cells = batch.schema.columns[j], container.column(table, position)
             value = container.objects(cells, here)[0]
             is_number = not (column.is_categorical or column.temporal or isinstance(value, (bool, np.bool_)))
             text = digits(float(value), container.number_dtype(cells)) if is_number and value is not None else None
@@ -101,23 +104,42 @@ class _OfRow:
                     value=self.formatter.value(column.name, value, text),
                 )
             )
+        if protected:
+            found.append(self.formatter.wording.say("statement.not_listed"))
         return "\n".join(found)
 
     def technical(self) -> str:
         """Who made the explanation, of what and with which versions."""
         about = self.batch.provenance.about()
+        options = self._without_protected(about["options"])
         facts = {
             "nicecf": about["versions"].get("nicecf"),
             **{name: value for name, value in about["versions"].items() if name != "nicecf"},
             "explainer": about["explainer"],
             **{f"fingerprint: {name}": value for name, value in about["fingerprints"].items()},
-            **{f"option: {name}": value for name, value in about["options"].items() if value not in (None, [], {})},
+            **{f"option: {name}": value for name, value in options.items() if value not in (None, [], {})},
         }
         say_fact = self.formatter.wording.say
         return "\n".join(
             say_fact("letter.fact", name=name, value=one_line(value if isinstance(value, str) else json.dumps(value)))
             for name, value in facts.items()
         )
+
+    def _without_protected(self, options: Any) -> Any:
+        """Return options without what names a protected feature, at any depth."""
+        batch = self.batch
+        names = [re.escape(str(batch.schema.names[j])) for j in batch.protected(self.entry)]
+        naming = re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)")
+
+        def unnamed(value: Any) -> Any:
+            if isinstance(value, dict):
+                kept = {key: unnamed(one) for key, one in value.items() if not naming.search(key)}
+                return {key: one for key, one in kept.items() if one not in ([], {})}
+            if isinstance(value, list):
+                return [unnamed(one) for one in value if not (isinstance(one, str) and naming.search(one))]
+            return value
+
+        return unnamed(options) if names else options
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +190,10 @@ class _Letter:
             "ways": self._ways,
             "coded_ways": self._coded_ways,
         }
+        of_none = {
+            "obstacle": lambda: self._obstacle(self._first.obstacle),
+            "named_obstacle": lambda: self._obstacle(self._first.named_obstacle),
+        }
         return {
             "title": self._title,
             "assessment": lambda: self._say("letter.assessment"),
@@ -177,7 +203,7 @@ class _Letter:
             "principal_reasons": self._principal_reasons,
             **(of_changes if self._part in ("changed", "nearest") else {}),
             **({"nothing_to_change": lambda: self._say("letter.unchanged")} if self._part == "unchanged" else {}),
-            **({"obstacle": self._obstacle} if self._part == "not_found" else {}),
+            **(of_none if self._part == "not_found" else {}),
             **of_batch,
         }
 
@@ -277,16 +303,16 @@ class _Letter:
         numbered = enumerate(self.reasons, start=1)
         return "\n".join(say_reason("letter.reason", number=number, reason=reason) for number, reason in numbered)
 
-    def _obstacle(self) -> str:
+    def _obstacle(self, obstacle: str) -> str:
         one, wording = self._first, self.wording
         phrase = "letter.not_found" if one.target is None or one.is_score else "letter.not_found_for"
-        return "\n\n".join(part for part in (say(one, wording, phrase, target=one.target), one.obstacle) if part)
+        return "\n\n".join(part for part in (say(one, wording, phrase, target=one.target), obstacle) if part)
 
 
 # All that nicecf fills in; some of it only in some parts.
 _FIELDS = (
     *("title", "assessment", "decision", "figures", "closing", "principal_reasons", "other", "ways", "coded_ways"),
-    *("nothing_to_change", "obstacle", "data", "technical"),
+    *("nothing_to_change", "obstacle", "named_obstacle", "data", "technical"),
 )
 
 

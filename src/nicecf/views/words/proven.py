@@ -15,7 +15,7 @@ from nicecf.views.words.wording import Wording
 # Reasons that are proofs in themselves: the rest of a sentence would repeat them.
 _SAID_BY_REASON = (
     *("infeasible", "infeasible_under"),
-    *("contradicts_derived", "contradicts_itself", "not_computed", "breaks_relation"),
+    *("contradicts_derived", "contradicts_itself", "contradicts_unnamed", "not_computed", "breaks_relation"),
 )
 
 

@@ -206,7 +206,7 @@ def _pair(this: Explanation, donor: Floats | None) -> tuple[int, int]:
         parts = this.batch.distance.features(this.row[None], donor[None])[0]
     # What never varies in training, or was never seen, makes a poor axis.
     is_flat = [len(statistics.counts) < 2 for statistics in this.batch.provenance.statistics.columns]
-    others = set(np.flatnonzero(~this.batch.is_derived).tolist()) - set(changed)
+    others = set(np.flatnonzero(~this.batch.is_derived).tolist()) - set(changed) - this.batch.protected(0)
     rest = sorted(others, key=lambda j: (is_together[j], is_flat[j], -round(float(parts[j]), 9), j))
     order = [*changed, *rest]
     numbers = [j for j in order if not is_categorical[j]]
