@@ -1,11 +1,13 @@
 """The page in a real browser: the whole journey, and the journeys that go wrong."""
 
+import base64
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 import nicecf
 from nicecf import NICE, Constraints
@@ -75,6 +77,42 @@ def test_the_whole_journey(visit, service, loans, tmp_path):
     assert len(fragment) > 200
     assert not any(fragment[:40] in path for path in service.paths)
     assert {url.split("/")[2] for _, url in one.requests + again.requests} == {service.url.split("/")[2]}
+
+
+def test_a_case_does_not_name_what_is_protected_and_a_table_may(visit, tmp_path):
+    X, y = loan_book(300)
+    X = X[["age", "income", "dependents"]]
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, y)
+    nice = NICE(model, constraints=Constraints(protected=["dependents"])).fit(X, y)
+    with served(nice) as service:
+        one = visit(service.url).opened()
+        page = one.page
+        named = lambda: "dependents" in page.locator("main").inner_html()
+        assert page.locator(".ncf-lines .ncf-name").all_inner_texts() == ["age", "income"]
+        assert page.locator(".ncf-whatif select option").all_inner_texts() == ["choose a feature", "age", "income"]
+        for name in ("age", "income"):
+            page.click(LOCK.format(name))
+            one.answered()
+        assert page.locator(".ncf-none").count() == 1
+        assert not named()
+
+        page.get_by_role("tab", name="A table").click()
+        X[:3].to_csv(tmp_path / "new.csv", index=False)
+        page.set_input_files("input[type=file]", tmp_path / "new.csv")
+        page.get_by_role("button", name="Explain all").click()
+        page.wait_for_selector("text=3 rows explained")
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as CSV").click()
+        assert "dependents" in download.value.path().read_text("utf-8-sig")
+
+        row = {"age": 30, "income": 1_000, "dependents": "many"}
+        state = {"model": "loans", "language": "en", "row": row, "example": 0, "shape": {}, "most": None, "target": None}
+        link = {"version": 1, **state, "score": [None, None], "kept": []}
+        fragment = base64.urlsafe_b64encode(json.dumps(link).encode()).decode().rstrip("=")
+        other = visit(f"{service.url}#{fragment}")
+        other.page.wait_for_selector(".ncf-alert >> text=expected a number")
+        assert "dependents" not in other.page.locator("body").inner_html()
+        other.forgive("400")
 
 
 class TestShaping:

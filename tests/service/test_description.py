@@ -98,6 +98,11 @@ class TestRules:
             "since": (False, None),
         }
 
+    def test_what_is_protected_is_told_so_that_a_page_does_not_name_it(self):
+        found = columns(served(fitted(constraints=Constraints(immutable=["age"], protected=["job"]))))
+        fixed = {name: (one["fixed"], one["protected"]) for name, one in found.items() if one["fixed"]}
+        assert fixed == {"age": (True, False), "job": (True, True)}
+
     def test_what_follows_from_other_columns_is_told(self):
         assert [name for name, one in columns(served(of_debts())).items() if one["derived"]] == ["share"]
 

@@ -281,16 +281,47 @@ def letters_with_reason(cfs, language):
 
 
 def test_a_rule_that_stands_in_the_way_is_named_and_what_would_do():
-    letter = refused_by("immutable")[0].text("letter")
-    assert (
-        "a limit that we set for the changes that we look for: yearly income may not change. Without this limit, there"
-        in letter
-    )
-    assert "at most 15,000" in refused_by("ranges")[0].text("letter")
+    letter = refused_by("ranges")[0].text("letter")
+    said = "a limit that we set for the changes that we look for: yearly income may only change to at most 15,000."
+    assert f"{said} Without this limit, there" in letter
     assert "the result must be clear enough.\n" in refused_by("min_probability")[0].text("letter")
     assert "another of our models must agree as well.\n" in refused_by("robust_to")[0].text("letter")
     assert "We looked for changes to this information" in letter
     assert "Ways" not in letter
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "named"),
+    [
+        ("en", "are limits that we set for such changes.", "yearly income may not change. Without this limit"),
+        ("de", "Grenzen, die wir solchen Änderungen setzen.", "yearly income darf sich nicht ändern. Ohne diese Grenze"),
+    ],
+)
+def test_what_may_not_change_is_named_only_where_the_template_asks_for_it(tmp_path, language, said, named):
+    wording, cfs = Wording(language=language), refused_by("immutable")
+    for template in TEMPLATES:
+        assert "income may not" not in (letters_of(cfs, template, wording=wording)[0])
+    (letter,) = cfs.letters(wording=wording)
+    assert said in letter
+    assert "yearly" not in letter
+    assert letter == cfs[0].text("letter", wording=wording)
+    (letter,) = letters_of(cfs, own(tmp_path, OWN.replace("{obstacle}", "{named_obstacle}")), wording=wording)
+    assert named in letter
+
+
+def test_a_rule_about_several_features_does_not_name_one_that_may_not_change(tmp_path):
+    X = applicants()
+    y = np.array(CLASSES)[approve(X).argmax(axis=1)]
+    for rules in (
+        Constraints(groups=[["yearly_income", "home"]], immutable=["home", "late_payments"]),
+        Constraints(relations=["late_payments * 1000 + yearly_income <= 15600"], immutable=["late_payments"]),
+    ):
+        nice = NICE(lambda X: approve(X.assign(home="rent")), classes=CLASSES, constraints=rules, justified=False)
+        cfs = nice.fit(X, y).explain(X[:1], target_class="approved")
+        assert cfs.relaxations[0].rule.startswith(("'yearly", "late"))
+        assert "are limits that we set" in cfs.letters()[0]
+        (letter,) = letters_of(cfs, own(tmp_path, OWN.replace("{obstacle}", "{named_obstacle}")))
+        assert "Without this limit" in letter
 
 
 # --- templates of one's own -------------------------------------------------------------------------------------------

@@ -12,12 +12,16 @@ from nicecf.explain.pipeline import batch_of
 from nicecf.explain.unseen import unseen
 from nicecf.explain.why_not import Reasons
 from nicecf.results.batch import Batch
+from nicecf.rules.columns import positions_of
 from nicecf.search.answers import Points, in_one_step, joined, nothing_said
 from nicecf.search.question import Question
 from nicecf.support.phrases import Statement, plain_features
 from nicecf.support.types import Bools, Floats, Ints, Objects
 from nicecf.tables.reduced import ReducedSchema
 from nicecf.tables.schema import differs
+
+
+_UNNAMED = Statement("reason.contradicts_unnamed")
 
 
 def what_if(call: Call, fitted: Fitted, n_rows: int) -> Batch:
@@ -31,7 +35,8 @@ def what_if(call: Call, fitted: Fitted, n_rows: int) -> Batch:
     # Nobody looks for donors.
     question = ask(call, replace(fitted, neighborhood=None))
     reasons, all_others = nothing_said(len(question)), np.arange(n_rows, 2 * n_rows)
-    reasons[:n_rows] = _without_value(question, all_others)
+    protected = positions_of(fitted.constraints.protected, question.schema.full, "protected")
+    reasons[:n_rows] = _without_value(question, all_others, protected)
     lines = np.flatnonzero([one is None for one in reasons[:n_rows]])
     others = all_others[lines]
     points = Points(lines, np.full(len(lines), -1), question.rows[others], _outputs(question, others))
@@ -41,10 +46,11 @@ def what_if(call: Call, fitted: Fitted, n_rows: int) -> Batch:
     nothing = nothing_said(len(question))
     batch = batch_of(call, fitted, everything, answers, Reasons(reasons, nothing), by_twin_alone=False)
     own = batch.take(np.arange(n_rows))
-    return replace(own, notes=_notes(question, own, fitted), found=_reached(question, points, own, fitted))
+    notes = _notes(question, own, fitted, protected)
+    return replace(own, notes=notes, found=_reached(question, points, own, fitted))
 
 
-def _without_value(question: Question, lines: Ints) -> list[Statement | None]:
+def _without_value(question: Question, lines: Ints, protected: set[int]) -> list[Statement | None]:
     """Of each of some rows, which column has no value, though it follows from others; None where all have."""
     found: list[Statement | None] = [None] * len(lines)
     schema = question.schema
@@ -55,7 +61,8 @@ def _without_value(question: Question, lines: Ints) -> list[Statement | None]:
         _, is_value = one.values(whole, schema.whole)
         for at in np.flatnonzero(~is_value).tolist():
             feature = plain_features([schema.whole.names[one.position]])
-            found[at] = found[at] or Statement("reason.not_computed", {"feature": feature})
+            reason = Statement("reason.not_computed", {"feature": feature})
+            found[at] = found[at] or (_UNNAMED if one.position in protected else reason)
     return found
 
 
@@ -69,13 +76,14 @@ def _outputs(question: Question, lines: Ints) -> Floats:
     return outputs
 
 
-def _notes(question: Question, batch: Batch, fitted: Fitted) -> Objects:
+def _notes(question: Question, batch: Batch, fitted: Fitted, protected: set[int]) -> Objects:
     """What training never saw of the other values; and for which columns they are not used, since these follow."""
     assert question.given is not None
     before, chosen = np.split(question.given, 2)
     is_impossible = np.array([one is not None for one in batch.reasons], dtype=bool)
     then = np.where(is_impossible[:, None], chosen, batch.after.values)
     is_unused = differs(chosen, before) & differs(chosen, then) & batch.is_derived
+    is_unused[:, sorted(protected)] = False
     new = unseen(replace(question, given=then), fitted)
     notes = nothing_said(len(batch))
     for at in range(len(batch)):

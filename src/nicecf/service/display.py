@@ -38,7 +38,7 @@ class Display:
         return {
             "decision": said.decision,
             "quantity": self._quantity(at, said),
-            "obstacle": "" if self.are_chosen else said.obstacle,
+            "obstacle": "" if self.are_chosen else said.named_obstacle,
             "relaxation": self._relaxation(self.batch.relaxations[at]),
             "notes": [self.formatter.clauses(one) for one in self.batch.notes[at]],
         }

@@ -6,14 +6,14 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
 from nicecf.exceptions import OptionError, did_you_mean, listed
 from nicecf.results.batch import Batch
 from nicecf.support.formats import one_line
-from nicecf.support.types import Ints
+from nicecf.support.types import Ints, Json
 from nicecf.views.words.codes import ReasonCodes
 from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.formatting import FormattedChange, FormattedExplanation, formatted
@@ -125,21 +125,21 @@ class _OfRow:
             for name, value in facts.items()
         )
 
-    def _without_protected(self, options: Any) -> Any:
+    def _without_protected(self, options: dict[str, Json]) -> dict[str, Json]:
         """Return options without what names a protected feature, at any depth."""
         batch = self.batch
         names = [re.escape(str(batch.schema.names[j])) for j in batch.protected(self.entry)]
         naming = re.compile(rf"(?<!\w)(?:{'|'.join(names)})(?!\w)")
 
-        def unnamed(value: Any) -> Any:
+        def unnamed(value: Json) -> Json:
             if isinstance(value, dict):
                 kept = {key: unnamed(one) for key, one in value.items() if not naming.search(key)}
-                return {key: one for key, one in kept.items() if one not in ([], {})}
+                return {key: one for key, one in kept.items() if one not in (None, [], {})}
             if isinstance(value, list):
-                return [unnamed(one) for one in value if not (isinstance(one, str) and naming.search(one))]
-            return value
+                return [kept for one in value if (kept := unnamed(one)) is not None]
+            return None if isinstance(value, str) and naming.search(value) else value
 
-        return unnamed(options) if names else options
+        return {name: unnamed(one) for name, one in options.items()} if names else options
 
 
 @dataclass(frozen=True, eq=False)
