@@ -186,6 +186,7 @@ class Rules:
     """The rules of one `Constraints`, by positions; values as a user writes them."""
 
     immutable: list[int] = field(default_factory=list)
+    protected: list[int] = field(default_factory=list)
     increasing: dict[int, list[Any] | None] = field(default_factory=dict)
     decreasing: dict[int, list[Any] | None] = field(default_factory=dict)
     ranges: dict[int, tuple[Any, Any]] = field(default_factory=dict)
@@ -225,7 +226,7 @@ class Ruled:
         return all(self._may(one, j, before, after, strictly) for one in self.rules)
 
     def _may(self, rules: Rules, j: int, before: float, after: float, strictly: bool) -> bool:
-        if j in rules.immutable:
+        if j in rules.immutable or j in rules.protected:
             return False
         for orders, sign in ((rules.increasing, 1), (rules.decreasing, -1)):
             if j in orders and not _in_direction(before, after, orders[j], sign, self.is_category[j]):
@@ -276,6 +277,11 @@ class Ruled:
         limit = abs(before) * float(limit.rstrip("%")) / 100 if is_share else number_of(limit)
         rounding = 4 * float(np.finfo(self.dtypes[j]).eps) * (abs(before) + abs(after)) + 1e-9 * limit
         return abs(after - before) <= limit + (-rounding if strictly else rounding)
+
+    @property
+    def protected(self) -> set[int]:
+        """Features that nothing said of the row names."""
+        return {j for one in self.rules for j in one.protected}
 
     @property
     def groups(self) -> list[set[int]]:

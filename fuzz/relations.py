@@ -19,6 +19,8 @@ from fuzz.tables import Random, n_rows, take
 from nicecf.exceptions import OptionError
 
 MEASURED = 1e-9
+# Entries that are put into words, each in two languages and seven forms.
+_FEW = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,6 +307,30 @@ def what_is_proven_holds(one: Explained) -> list[str]:
     return wrong
 
 
+def nothing_protected_is_named(one: Explained) -> list[str]:
+    """No text, letter or page about a row names what is protected of it: each feature gets a name that nothing else has."""
+    from nicecf import Wording
+
+    facts, wrong = one.facts, []
+    marks = [f"QQ{j}QQ" for j in range(len(facts.tables.columns))]
+    named = dict(zip(facts.tables.names, marks, strict=True))
+    for entry in range(min(len(one.answer.rows), _FEW)):
+        protected = facts.ruled(int(one.answer.rows[entry])).protected
+        if not protected:
+            continue
+        for language in ("en", "de"):
+            cf = one.cfs.worded(Wording(names=named, language=language))[entry]
+            said = [cf.text(style) for style in ("sentence", "bullets", "analyst")]
+            said += [cf.letter(), cf.letter("eu", fields={"role": "-"}), cf._repr_html_(), repr(cf)]
+            wrong += [f"{marks[j]} is protected: {text}" for text in said for j in protected if marks[j] in text]
+        relaxation = cf.relaxation
+        if relaxation is not None and relaxation.constraints is not None:
+            names = {facts.tables.names[j] for j in protected}
+            if names - set(relaxation.constraints.protected):
+                wrong.append(f"relaxed: {relaxation.constraints.protected}, though {names} are protected")
+    return wrong
+
+
 def _said(measures: np.ndarray) -> str:
     return f"{measures[0]:.0f} changes, distance {measures[1]!r}, error {measures[2]!r}"
 
@@ -339,5 +365,6 @@ RELATIONS: dict[str, tuple[Callable[[Explained], list[str]], float]] = {
         (a_saved_explainer_gives_the_same, 0.1),
         (records_are_made_again, 0.15),
         (words_and_tables_are_made, 0.1),
+        (nothing_protected_is_named, 0.7),
     )
 }

@@ -18,7 +18,7 @@ MOST_COUNT = 5  # the highest min_count
 
 def speaks_of(rules: Rules, j: int) -> bool:
     """Whether a rule names a column by itself."""
-    one_by_one = ("immutable", "increasing", "decreasing", "ranges", "allowed", "forbid", "step", "within")
+    one_by_one = ("immutable", "protected", "increasing", "decreasing", "ranges", "allowed", "forbid", "step", "within")
     return any(j in getattr(rules, kind) for kind in one_by_one)
 
 
@@ -49,7 +49,7 @@ def draw_rules(random: Random, tables: Tables, free: Any, *, per_row: bool = Fal
         column = tables.columns[j]
         if not column.has_values:
             continue
-        kinds = ["free"] * 5 + ["immutable", "increasing", "decreasing", "allowed", "forbid"]
+        kinds = ["free"] * 5 + ["immutable", "protected", "increasing", "decreasing", "allowed", "forbid"]
         kinds += [] if column.is_category else ["ranges", "ranges", "step", "within"]
         kind = str(random.choice(kinds))
         _RULES.get(kind, _no_rule)(random, rules, j, column, n_rows(tables.rows) if per_row else 0)
@@ -70,6 +70,10 @@ def _no_rule(random: Random, rules: Rules, j: int, column: Column, n_bounds: int
 
 def _immutable(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
     rules.immutable.append(j)
+
+
+def _protected(random: Random, rules: Rules, j: int, column: Column, n_bounds: int) -> None:
+    rules.protected.append(j)
 
 
 def _direction(kind: str) -> Callable[..., None]:
@@ -144,6 +148,7 @@ def _within(random: Random, rules: Rules, j: int, column: Column, n_bounds: int)
 
 _RULES: dict[str, Callable[..., None]] = {
     "immutable": _immutable,
+    "protected": _protected,
     "increasing": _direction("increasing"),
     "decreasing": _direction("decreasing"),
     "ranges": _ranges,
@@ -186,6 +191,7 @@ def as_constraints(rules: Rules, tables: Tables) -> Any:
 
     return Constraints(
         immutable=[names[j] for j in rules.immutable],
+        protected=[names[j] for j in rules.protected],
         increasing=directions(rules.increasing),
         decreasing=directions(rules.decreasing),
         ranges=named(rules.ranges),

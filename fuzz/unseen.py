@@ -31,9 +31,14 @@ def unseen_values_are_noted(facts: Facts, answer: Answer) -> list[str]:
         if ("unseen" in (told or ())) != bool(new[row]):
             wrong.append(f"row {row}: {new[row]} are new, but the note is {note!r}")
             continue
-        first = [names[j] for j in new[row]][:_NAMED]
+        if not new[row]:
+            continue
+        protected = facts.ruled(row).protected
+        first = [names[j] for j in new[row] if j not in protected][:_NAMED]
         missed = [name for name in first if f"{name!r} is " not in note]
-        if missed or (f"{len(new[row]) - _NAMED} more feature" in (note or "")) != (len(new[row]) > _NAMED):
+        more = len(new[row]) - len(first)
+        is_counted = f"{more} more feature" in note if first else "the row has values that" in note
+        if missed or is_counted != (more > 0):
             wrong.append(f"row {row}: the note {note!r} does not name {missed} of {len(new[row])} features")
     expected = Counter((repr(names[j]), kind) for row in set(answer.rows.tolist()) for j, kind in new[row].items())
     if answer.unseen != dict(expected):

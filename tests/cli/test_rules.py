@@ -61,7 +61,7 @@ def table(n: int = 300) -> pd.DataFrame:
 def test_the_rules_go_to_standard_output_and_the_rest_to_standard_error(run):
     code, out, err = run("train.csv", "--label", "decision")
     assert code == 0
-    assert tomllib.loads(out) == {"immutable": ["Geschlecht"], "increasing": [], "step": {"loan": 50}}
+    assert tomllib.loads(out) == {"protected": ["Geschlecht"], "increasing": [], "step": {"loan": 50}}
     assert out == str(suggest_rules(table().drop(columns="decision")))
     assert err == ("2 rules, and commented out 1 guess: read and edit them.\nNext: nicecf fit --rules rules.toml ...\n")
 

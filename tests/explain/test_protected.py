@@ -220,7 +220,9 @@ def test_a_protected_feature_has_no_other_rule_of_its_own():
     from nicecf import OptionError
 
     for rule in ({"increasing": ["qage"]}, {"ranges": {"qage": (1, 2)}}, {"may_change": ["qage"]}):
-        with pytest.raises(OptionError, match=r"'qage' is protected, so it cannot be in \w+ as well\. Take it out of one"):
+        with pytest.raises(
+            OptionError, match=r"'qage' is protected, so it cannot be in \w+ as well\. Take it out of one"
+        ):
             Constraints(protected=["qage"], **rule)
 
 

@@ -106,7 +106,15 @@ def test_a_case_does_not_name_what_is_protected_and_a_table_may(visit, tmp_path)
         assert "dependents" in download.value.path().read_text("utf-8-sig")
 
         row = {"age": 30, "income": 1_000, "dependents": "many"}
-        state = {"model": "loans", "language": "en", "row": row, "example": 0, "shape": {}, "most": None, "target": None}
+        state = {
+            "model": "loans",
+            "language": "en",
+            "row": row,
+            "example": 0,
+            "shape": {},
+            "most": None,
+            "target": None,
+        }
         link = {"version": 1, **state, "score": [None, None], "kept": []}
         fragment = base64.urlsafe_b64encode(json.dumps(link).encode()).decode().rstrip("=")
         other = visit(f"{service.url}#{fragment}")

@@ -384,7 +384,9 @@ def test_a_plain_name_fixes_a_feature_and_a_direction_is_a_guess_and_needs_numbe
 
 def test_what_is_certain_wins_over_a_guess_of_another_rule():
     X = pd.DataFrame({"race_time_id": np.arange(N)})
-    ((section, is_certain, seen),) = [(one.section, one.is_certain, one.seen) for one in suggestions_of(X) if one.section]
+    ((section, is_certain, seen),) = [
+        (one.section, one.is_certain, one.seen) for one in suggestions_of(X) if one.section
+    ]
     assert (section, is_certain) == ("immutable", True)
     assert "the name says race" in seen
 

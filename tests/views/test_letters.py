@@ -294,7 +294,11 @@ def test_a_rule_that_stands_in_the_way_is_named_and_what_would_do():
     ("language", "said", "named"),
     [
         ("en", "are limits that we set for such changes.", "yearly income may not change. Without this limit"),
-        ("de", "Grenzen, die wir solchen Änderungen setzen.", "yearly income darf sich nicht ändern. Ohne diese Grenze"),
+        (
+            "de",
+            "Grenzen, die wir solchen Änderungen setzen.",
+            "yearly income darf sich nicht ändern. Ohne diese Grenze",
+        ),
     ],
 )
 def test_what_may_not_change_is_named_only_where_the_template_asks_for_it(tmp_path, language, said, named):

@@ -216,6 +216,9 @@ def add_rule_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for rules."""
     group = parser.add_argument_group("rules that every counterfactual keeps")
     group.add_argument("--immutable", type=names, default=[], metavar="a,b", help="features that never change")
+    group.add_argument(
+        "--protected", type=names, default=[], metavar="a,b", help="features that never change, and that no text names"
+    )
     group.add_argument("--increasing", type=names, default=[], metavar="a,b", help="features that only increase")
     group.add_argument("--decreasing", type=names, default=[], metavar="a,b", help="features that only decrease")
     group.add_argument("--max-changes", type=int, metavar="N", help="maximum number of features that change")
@@ -228,6 +231,7 @@ def rules_of(options: argparse.Namespace) -> Constraints | None:
 
     own = Constraints(
         immutable=options.immutable,
+        protected=options.protected,
         increasing=options.increasing,
         decreasing=options.decreasing,
         max_changes=options.max_changes,

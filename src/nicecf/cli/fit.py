@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _EXAMPLE = """\
 example:
   nicecf fit --train train.parquet --label income --model model.skops \\
-    --out credit.nice --immutable sex,race"""
+    --out credit.nice --protected sex,race"""
 
 
 def add(commands: Any) -> None:

@@ -247,7 +247,16 @@ _DESCRIPTIONS = {
 }
 _ERROR = _object(error=_TEXT)
 _FEATURE = _with(
-    _object(name=_TEXT, kind=_TEXT, title=_TEXT, categorical=_FLAG, missing=_FLAG, derived=_FLAG, fixed=_FLAG, protected=_FLAG),
+    _object(
+        name=_TEXT,
+        kind=_TEXT,
+        title=_TEXT,
+        categorical=_FLAG,
+        missing=_FLAG,
+        derived=_FLAG,
+        fixed=_FLAG,
+        protected=_FLAG,
+    ),
     direction={"enum": ["increasing", "decreasing", None]},
     values=_list({}),
     titles=_list(_TEXT),
