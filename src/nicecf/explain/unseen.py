@@ -49,7 +49,8 @@ def _protected(question: Question, n_rows: int) -> Bools:
     is_protected = np.zeros((n_rows, len(schema.columns)), dtype=bool)
     for part in question.parts:
         positions = positions_of(part.constraints.protected, schema, "protected")
-        is_protected[np.ix_(part.lines[part.lines < n_rows], sorted(positions))] = True
+        for j in positions:
+            is_protected[part.lines[part.lines < n_rows], j] = True
     return is_protected
 
 

@@ -20,7 +20,6 @@ from nicecf.support.types import Bools, Floats, Ints, Objects
 from nicecf.tables.reduced import ReducedSchema
 from nicecf.tables.schema import differs
 
-
 _UNNAMED = Statement("reason.contradicts_unnamed")
 
 

@@ -193,13 +193,17 @@ class Constraints:
 
 def contradictions(mine: Constraints, theirs: Constraints) -> list[Contradiction]:
     """Return the features that two sets of rules leave no value to change to, but for those that one of them fixes."""
-    fixed = {*mine.immutable, *theirs.immutable}
+    fixed = _fixed(mine, theirs)
     return [one for kind in KINDS for one in kind.contradictions(mine, theirs) if one.feature not in fixed]
 
 
 def merged(mine: Constraints, theirs: Constraints, contradicted: Iterable[Feature] = ()) -> Constraints:
     """Merge two sets of rules into one that keeps both. Features whose rules contradict each other do not change."""
-    fixed = list(dict.fromkeys([*mine.immutable, *theirs.immutable, *contradicted]))
+    fixed = list(dict.fromkeys([*_fixed(mine, theirs), *contradicted]))
     return Constraints(
         **{kind.name: kind.merge(getattr(mine, kind.name), getattr(theirs, kind.name), fixed) for kind in KINDS}
     )
+
+
+def _fixed(mine: Constraints, theirs: Constraints) -> list[Feature]:
+    return [feature for rules in (mine, theirs) for feature in (*rules.immutable, *rules.protected)]

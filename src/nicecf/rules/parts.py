@@ -28,7 +28,8 @@ from nicecf.tables.schema import Schema
 class Part:
     """Rows that share their rules: their positions, and the rules for them as constraints and as read for the rows.
 
-    ``recorded``: the constraints that a record holds, to be merged with those of the explainer again.
+    ``recorded``: the constraints that a record holds, to be merged with those of the explainer again, with all
+    protected features.
     ``contradictions``: features that do not change, since the rules of the call contradict those of the explainer.
     """
 
@@ -72,7 +73,7 @@ def parts_of(
                 raise OptionError(found[0].message)
             both = merged(mine, theirs, [contradiction.feature for contradiction in found])
         rules = read(both, lines) if both or guards else None
-        recorded = both if one is None or not found else one
+        recorded = both if one is None or not found else merged(Constraints(protected=own.protected), one)
         parts.append(Part(lines, both, rules, recorded, tuple(found)))
     return parts
 

@@ -60,9 +60,6 @@ class Protected(Immutable):
     ) -> tuple[Feature, ...]:
         return tuple(dict.fromkeys([*mine, *theirs]))
 
-    def fixed(self, mine: Constraints, theirs: Constraints) -> Iterable[Feature]:
-        return [*mine.protected, *theirs.protected]
-
     def abouts(self, rule: tuple[Feature, ...]) -> Iterable[Feature]:
         return ()  # to relax one would name it
 
