@@ -188,8 +188,9 @@ def test_classes_name_the_columns_of_a_function():
     cfs = NICE(table, classes=["up", "down"]).fit(X, y).explain(X)
     assert cfs.predicted.tolist() == y.tolist()
     assert cfs.found.all()
-    # In sorted order the columns would be swapped and no donor would be justified.
-    assert not NICE(table).fit(X, y).explain(X).found.any()
+    # In sorted order the columns would be swapped.
+    with pytest.raises(OptionError, match=r"Pass classes=\['up', 'down'\]"):
+        NICE(table).fit(X, y)
 
 
 def test_a_model_with_several_outputs_is_refused():

@@ -16,6 +16,7 @@ from scipy.stats import binom
 from nicecf.exceptions import DecisionWarning, OptionError, SchemaError, plain
 from nicecf.models.classifier import ScoreModel, names_its_classes
 from nicecf.models.decision import Panel
+from nicecf.support.progress import outside
 from nicecf.support.types import Bools, Floats, Ints, Objects
 
 # Another order of the columns must agree with the labels for at least this share of the rows more. A guess: columns in
@@ -139,7 +140,7 @@ def check_agreement(models: Sequence[Any], classes: Any, panel: Panel, outputs: 
             )
         else:
             continue
-        warnings.warn(message, DecisionWarning, stacklevel=4)
+        warnings.warn(message, DecisionWarning, stacklevel=outside())
 
 
 def _in_best_order(model: Any, found: _Agreement, classes: Objects, number: int, *, is_explicit: bool) -> str:

@@ -14,6 +14,7 @@ from nicecf.exceptions import ModelError
 from nicecf.explain.ask import Call, ask
 from nicecf.explain.fitted import Fitted
 from nicecf.explain.outlook import warn_of_wide
+from nicecf.explain.own_predict import compared_for_answers
 from nicecf.explain.reach import as_the_model_sees, reach
 from nicecf.explain.regions import Regions
 from nicecf.explain.unseen import unseen
@@ -63,6 +64,8 @@ def explain_by(call: Call, fitted: Fitted, *, by_twin: bool) -> Batch:
     reasons = why_not(question, answers, fitted)
     by_twin_alone = by_twin and not fitted.models.confirms
     batch = batch_of(call, fitted, seen, answers, reasons, by_twin_alone=by_twin_alone)
+    if not by_twin_alone:
+        batch = compared_for_answers(batch, seen)
     return batch if nearest is None else with_nearest(batch, nearest, call, fitted, seen, reasons)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from nicecf.exceptions import DecisionWarning, OptionError, plain
+from nicecf.exceptions import OptionError, plain
 from nicecf.explain.asking_all import ask_about_all
 from nicecf.explain.labels import check_agreement, labels_of
+from nicecf.explain.own_predict import compared_at_fit
 from nicecf.models.boosters import for_classes
 from nicecf.models.classifier import Classifier, names_its_classes
 from nicecf.models.decision import Member, Option, Panel, member_of
@@ -135,8 +135,7 @@ def learn(
     decisions, sample = panel.decide(outputs), sample_of(len(values))
     if codes is not None and not panel.is_regressor:
         check_agreement([options.model, *options.robust_to], options.classes, panel, outputs, codes)
-    if options.decision is None and panel.members[0].rule.is_highest and not panel.is_regressor:
-        _warn_if_decided_otherwise(options.model, schema.decode(values[sample]), panel, outputs[sample])
+    panel = compared_at_fit(panel, schema, values, outputs, sample)
     training = Training(
         schema=schema,
         panel=panel,
@@ -225,24 +224,6 @@ def _member(
 def sample_of(n_rows: int) -> Ints:
     """Positions of at most 1,000 rows, from first to last."""
     return np.unique(np.linspace(0, n_rows - 1, _ROWS_COMPARED if n_rows else 0).astype(np.intp))
-
-
-def _warn_if_decided_otherwise(model: Any, table: Table, panel: Panel, outputs: Floats) -> None:
-    """Warn of a model whose ``predict`` is not the arg-max of its probabilities, such as one with a threshold."""
-    if not (hasattr(model, "predict_proba") and callable(getattr(model, "predict", None))):
-        return
-    predicted = np.ravel(np.asarray(model.predict(table), dtype=object))
-    highest = np.sort(panel.probabilities(outputs), axis=1)
-    is_tie = highest[:, -1] - highest[:, -2] < 1e-9
-    n_differ = int(np.count_nonzero((predicted != panel.classes[panel.decide(outputs)]) & ~is_tie))
-    if n_differ:
-        warnings.warn(
-            f"the model's predict differs from its highest probability for {n_differ} of {len(outputs)} training rows "
-            "looked at (does it have a threshold of its own?). nicecf explains the highest probability: its "
-            "counterfactuals need not change what predict says. Pass decision='predict', or the threshold itself.",
-            DecisionWarning,
-            stacklevel=4,
-        )
 
 
 def measured_cost(panel: Panel, schema: Schema, canaries: Canaries, *, seconds: float, calls: int, n_rows: int) -> Cost:

@@ -16,6 +16,7 @@ import numpy as np
 from nicecf.exceptions import ModelError, OptionError, did_you_mean, listed, plain
 from nicecf.models.boosters import is_booster
 from nicecf.models.classifier import Classifier, score_towards
+from nicecf.models.own_predict import can_differ, deciding, sklearn_class
 from nicecf.models.scores import Regressor, ScoreTarget
 from nicecf.support.types import Bools, Floats, Ints, Objects, Table, is_number
 
@@ -84,12 +85,17 @@ class Rule:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """One model and how it decides. ``columns``: its probabilities in the class order of the model to explain."""
+    """One model and how it decides. ``columns``: its probabilities in the class order of the model to explain.
+
+    ``predict``: that of the model, if it has one. ``predict_differs``: it can say something else than the highest
+    probability, by which the model decides here, so that it is compared for what is handed out.
+    """
 
     classifier: Classifier | Regressor
     rule: Rule
     columns: Ints
     predict: Callable[[Any], Any] | None
+    predict_differs: bool = False
 
     def outputs(self, X: Table, n_rows: int) -> Floats:
         """The outputs of this model for some rows."""
@@ -105,6 +111,14 @@ class Member:
                 "(the original error is above)."
             ) from error
         return np.column_stack([probabilities, _positions(predicted, classes, n_rows, "the model's predict")])
+
+    def own_labels(self, X: Table, n_rows: int) -> Objects | None:
+        """Return what ``predict`` says, to be compared; None unless that is one label for each row."""
+        try:
+            predicted = None if self.predict is None else np.asarray(self.predict(X), dtype=object)
+        except Exception:  # nothing depends on it: the probabilities decide
+            return None
+        return None if predicted is None or predicted.size != n_rows else predicted.reshape(n_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +316,9 @@ def member_of(model: Any, classifier: Classifier | Regressor, decision: Option, 
         )
     columns = np.array([position_of[label] for label in classes], dtype=np.intp)
     rule = rule_of(decision, model, classes)
-    return Member(classifier, rule, columns, getattr(model, "predict", None) if rule.by_predict else None)
+    predict = getattr(model, "predict", None) if rule.by_predict or hasattr(model, "predict_proba") else None
+    differs = rule.is_highest and callable(predict) and can_differ(model)
+    return Member(classifier, rule, columns, predict, differs)
 
 
 def check_min_probability(value: Any) -> None:
@@ -336,9 +352,8 @@ def _cutoffs(by_class: Mapping[Any, Any], classes: Objects) -> Floats:
 
 def _known_threshold(model: Any, classes: Objects) -> Rule:
     """The threshold of scikit-learn's FixedThresholdClassifier or TunedThresholdClassifierCV, alone or last."""
-    last = model.steps[-1][1] if hasattr(model, "steps") and hasattr(model, "predict_proba") else model
-    kind = next((c.__name__ for c in type(last).__mro__ if c.__module__.startswith("sklearn.")), "")
-    if kind not in ("FixedThresholdClassifier", "TunedThresholdClassifierCV"):
+    last = deciding(model)
+    if sklearn_class(last, ("FixedThresholdClassifier", "TunedThresholdClassifierCV")) is None:
         return Rule()
     threshold = getattr(last, "best_threshold_", getattr(last, "threshold", None))
     positive = getattr(last, "pos_label", None)

@@ -274,6 +274,9 @@ class Batch:
         held[is_point] = front.held[point]
         proofs = batch.proofs.copy()
         proofs[is_point] = NO_PROOF
+        notes = batch.notes.copy()
+        for at in np.flatnonzero(is_point):  # the model's predict was asked about the answer, not about these
+            notes[at] = tuple(one for one in notes[at] if not one.kind.startswith("own_predict"))
         donors[donors == -1] = pd.NA  # those of a guarded explainer are not shared
         return replace(
             batch,
@@ -281,6 +284,7 @@ class Batch:
             held=held,
             after=Scored(values, probabilities, decided),
             errors=errors,
+            notes=notes,
             proofs=proofs,
             steps=_in_one_step(batch.steps, is_point, differs(batch.before.values, values), probabilities),
         )

@@ -88,7 +88,7 @@ def warn_ahead(choice: Choice, seconds: float, what: str, *, if_long: str) -> bo
 
 def _warn(text: str) -> None:
     with suppress(ValueError):  # of a standard error that is closed: the work goes on
-        warnings.warn(text, LongRunWarning, stacklevel=_outside())
+        warnings.warn(text, LongRunWarning, stacklevel=outside())
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
@@ -184,7 +184,7 @@ def duration(seconds: float) -> str:
     return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 
-def _outside() -> int:
+def outside() -> int:
     """How far up the first caller is that is no part of nicecf, for the line that a warning names."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "nicecf":

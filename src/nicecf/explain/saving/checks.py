@@ -326,9 +326,13 @@ def is_list_of(values: Any, kind: type) -> bool:
 
 def check_said_of_models(said: Mapping[str, Any], n_models: int, functions: Sequence[str]) -> None:
     """Damaged unless the manifest has everything about the models that is read from it."""
-    of_scores = ("are_scores",) if "are_scores" in said else ()
-    keys(said, ("classes", "rules", "features", *of_scores), "the description of its models")
-    if of_scores and said["are_scores"] is not True:
+    some = [name for name in ("are_scores", "predict_differs") if name in said]
+    keys(said, ("classes", "rules", "features", *some), "the description of its models")
+    if "predict_differs" in said and (
+        not is_list_of(said["predict_differs"], bool) or len(said["predict_differs"]) != n_models
+    ):
+        raise Damaged("it does not say which of its models have a predict that differs")
+    if "are_scores" in said and said["are_scores"] is not True:
         raise Damaged("it does not say whether its models return scores")
     n_classes = len(sequence(said["classes"], "classes"))
     for name, expected in (("rules", ("cutoffs", "by_function", "by_predict")), ("features", ("names", "n"))):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -31,11 +32,13 @@ _SAME_MEASURE = 1e-4
 
 def models_to_json(models: Sequence[Any], fitted: Fitted) -> dict[str, Any]:
     """A description of the models: their classes, features, and decision rules."""
+    differs = [member.predict_differs for member in fitted.panel.members]
     return {
         "classes": to_json(list(fitted.panel.classes)),
         "rules": [_rule_to_json(member.rule) for member in fitted.panel.members],
         "features": [_features(model) for model in models],
         **({"are_scores": True} if fitted.panel.is_regressor else {}),
+        **({"predict_differs": differs} if any(differs) else {}),
     }
 
 
@@ -118,6 +121,9 @@ def _panel(models: Sequence[Any], said: Mapping[str, Any], decision: Any, min_pr
         _scoring(number, model) if said.get("are_scores") else _member(number, model, rule, decision, classes)
         for number, (model, rule) in enumerate(zip(models, said["rules"], strict=True))
     ]
+    # The training rows by which it was known at fit are not all in the file.
+    differs = said.get("predict_differs", [False] * len(members))
+    members = [replace(one, predict_differs=is_so) for one, is_so in zip(members, differs, strict=True)]
     return Panel(tuple(members), min_probability)
 
 

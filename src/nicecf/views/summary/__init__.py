@@ -52,6 +52,9 @@ class Summary:
     the range; "category"; "missing", where training had a value in every row): in how many ``rows``. With
     ``min_count``, what too few training rows hold counts as unseen. ``n_unseen``: the rows with any such value.
     ``unseen_note``: the same in a line, None where there is none.
+
+    ``n_denied_by_predict``: rows whose counterfactual the model's own ``predict`` does not put in the wanted class, for
+    a model whose ``predict`` can differ from its highest probability; ``note`` says so too.
     """
 
     features: pd.DataFrame
@@ -61,6 +64,7 @@ class Summary:
     unseen: pd.DataFrame = field(default_factory=lambda: unseen_table(()))
     n_unseen: int = 0
     unseen_note: str | None = None
+    n_denied_by_predict: int = 0
     totals: Totals = field(default_factory=lambda: Totals(0, 0, 0, 0, np.nan, np.nan))
     wording: Wording = field(default_factory=Wording)
 
@@ -97,7 +101,8 @@ def summary_of(batch: Batch, by: By = None, wording: Wording | None = None) -> S
         batch.errors[first],
         batch.n_changes[first],
     )
-    note = _note(batch, len(first), teller)
+    n_denied = _denied_by_predict(batch, first)
+    note = _note(batch, len(first), n_denied, teller)
     summary = summarize(lines, batch.schema, batch.distance, batch.classes, groups, note=note)
     unseen, n_unseen = unseen_in(batch, first)
     is_guarded = any(column.common is not None for column in batch.schema.columns)
@@ -106,16 +111,24 @@ def summary_of(batch: Batch, by: By = None, wording: Wording | None = None) -> S
         unseen=unseen,
         n_unseen=n_unseen,
         unseen_note=in_words(unseen, n_unseen, len(first), is_guarded=is_guarded, teller=teller),
+        n_denied_by_predict=n_denied,
         totals=totals_of(batch),
         wording=teller.wording,
     )
 
 
-def _note(batch: Batch, n_rows: int, teller: Teller) -> str | None:
+def _denied_by_predict(batch: Batch, entries: Ints) -> int:
+    """Return how many entries have a note that the ``predict`` of a model does not confirm them."""
+    return sum(any(one.kind.startswith("own_predict") for one in notes) for notes in batch.notes[entries])
+
+
+def _note(batch: Batch, n_rows: int, n_denied: int, teller: Teller) -> str | None:
     """What is not counted."""
     notes = []
     if n_rows < len(batch):
         notes.append(teller.say("summary.counts_once", count=len(batch)))
+    if n_denied:
+        notes.append(teller.counted("summary.own_predict", n_denied))
     if batch.is_derived.any():
         names = [batch.schema.names[j] for j in np.flatnonzero(batch.is_derived)]
         given = [teller.wording.given_name(name) for name in names]
