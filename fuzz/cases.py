@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +60,8 @@ def run_case(seed: int, number: int) -> Outcome:
     random = np.random.default_rng([seed, number])
     kind = str(
         random.choice(
-            ["explain", "plain", "possible", "file", "record", "misuse", "changed model"],
-            p=[0.56, 0.14, 0.1, 0.05, 0.05, 0.05, 0.05],
+            ["explain", "plain", "possible", "file", "record", "misuse", "changed model", "order"],
+            p=[0.54, 0.14, 0.1, 0.05, 0.05, 0.05, 0.05, 0.02],
         )
     )
     with warnings.catch_warnings():
@@ -319,6 +321,64 @@ def _changed_model(random: Random, outcome: Outcome) -> None:
     outcome.note("a changed model is noticed", OF_ANSWERS["the_model_decides_for_the_target"](facts, answer))
 
 
+def _order(random: Random, outcome: Outcome) -> None:
+    """A function whose columns are not in the order of the sorted labels is refused, and right ones are not."""
+    from nicecf import NICE, OptionError
+
+    table = _table(random, "cells", numbers_only=False)
+    model = models.cell_model(random, table)
+    while model.names_classes:
+        model = models.cell_model(random, table)
+    outcome.cover("order of the columns", f"model: {model.kind}")
+    X, names = table.train, sorted(model.classes)
+    order = [names[at] for at in random.permutation(len(names))]
+    decided = model.ask(X).argmax(axis=1)
+    labels = [order[at] for at in decided]
+    for at in np.flatnonzero(random.random(len(labels)) < random.choice([0.0, 0.1])):
+        labels[at] = order[int(random.integers(len(order)))]
+    common = {"categorical_features": table.categorical_features, "optimize": "none"}
+    refused = "columns in another order than the labels are refused, others are not"
+    explainer = ask(outcome, "the right order", lambda: NICE(model.given, classes=order, **common).fit(X, labels))
+    said = explainer.explain(X).predicted.tolist()
+    outcome.note(refused, [] if said == [order[at] for at in decided] else ["with classes=, decisions differ"])
+    if sorted(set(labels)) != names:
+        return
+    for what, made_with in (
+        ("model", lambda order: NICE(model.given, **common | ({} if order is None else {"classes": order}))),
+        ("robust_to", lambda order: _beside(model, names if order is None else order, common)),
+    ):
+        try:
+            made_with(None).fit(X, labels)
+            wrong = ["the wrong order was accepted"] if _is_clear(labels, decided, order, names) else []
+        except OptionError as error:
+            wrong = [f"the right order is refused: {error}"] if order == names else []
+            if what == "model":
+                line = ast.literal_eval(str(error).partition("Pass classes=")[2].partition(". If")[0])
+                again = made_with(line)
+                ask(outcome, "the line of the error", partial(again.fit, X, labels))
+        outcome.note(refused, [f"{what}: {one}" for one in wrong])
+
+
+def _beside(model: models.Model, names: list[Any], common: dict[str, Any]) -> Any:
+    """A function that must agree with an estimator, its columns named as those of that."""
+    from nicecf import NICE
+
+    constant = models.CellEstimator(lambda X: np.full((n_rows(X), len(names)), 1 / len(names)), names)
+    return NICE(constant, robust_to=[model.given], justified=False, **common)
+
+
+def _is_clear(labels: list[Any], decided: np.ndarray, order: list[Any], names: list[Any]) -> bool:
+    """Whether so many rows speak for the right order that chance is out of the question.
+
+    Of a model that nearly always decides for one class, the labels cannot tell whether it is named wrongly or is poor.
+    """
+    if np.count_nonzero(np.bincount(decided) >= 20) < 2:
+        return False
+    right = sum(label == order[at] for label, at in zip(labels, decided, strict=True))
+    by_names = sum(label == names[at] for label, at in zip(labels, decided, strict=True))
+    return right - by_names > 60 and right - by_names > 0.3 * len(labels)
+
+
 def _misuse(random: Random, outcome: Outcome) -> None:
     facts, X, y = drawn(random, outcome)
     explainer = ask(outcome, "fit", lambda: made(facts.settings).fit(X, y))
@@ -381,4 +441,5 @@ _KINDS: dict[str, Callable[[Random, Outcome], None]] = {
     "record": _record,
     "misuse": _misuse,
     "changed model": _changed_model,
+    "order": _order,
 }

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from fuzz.models import Model
 from fuzz.options import Settings, weights_of
-from fuzz.oracle import Distance, Panel, Ruled, counts_of, identical, same, wanted_classes
+from fuzz.oracle import NEAR, Distance, Panel, Ruled, counts_of, identical, plain, same, wanted_classes
 from fuzz.tables import Tables, is_missing, n_rows, take
 from fuzz.unseen import unseen_values_are_noted
 
@@ -592,6 +592,36 @@ def contradicting_rules_are_noted(facts: Facts, answer: Answer) -> list[str]:
     return wrong
 
 
+def what_predict_denies_is_noted(facts: Facts, answer: Answer) -> list[str]:
+    """Where the model's own predict differs on training rows, a note for each answer that it does not confirm."""
+    predict, found = facts.model.predict, answer.found
+    noted = np.array(["own_predict" in (kinds or ()) for kinds in answer.note_kinds])
+    if predict is None or facts.panel.decision is not None:
+        return ["an answer is noted that predict was not asked about"] if noted.any() else []
+    probabilities = facts.model.ask(facts.tables.train)
+    highest = np.sort(probabilities, axis=1)
+    is_clear = highest[:, -1] - highest[:, -2] > NEAR
+    said = [plain(label) for label in predict(facts.tables.train)]
+    decided = [facts.model.classes[at] for at in probabilities.argmax(axis=1)]
+    differs = any(a != b for a, b, clear in zip(said, decided, is_clear, strict=True) if clear)
+    if not differs and not facts.model.kind.startswith("SVC, probability"):
+        return ["an answer is noted though predict is the highest probability"] if noted.any() else []
+    if not found.any():
+        return []
+    of_rows = [plain(label) for label in predict(facts.tables.rows)]
+    after = [plain(label) for label in predict(answer.table)]
+    is_other = ~same(facts.tables.reader.encode(answer.table), facts.rows[answer.found_rows]).all(axis=1)
+    wanted = facts.wanted[answer.found_rows]
+    denied = np.array(
+        [
+            not wanted[at, facts.panel.classes.index(label)] or (is_other[at] and label == of_rows[row])
+            for at, (row, label) in enumerate(zip(answer.found_rows, after, strict=True))
+        ]
+    )
+    wrong = np.flatnonzero(denied != noted[found])
+    return [f"row {answer.found_rows[at]}: predict says {after[at]!r}, noted: {noted[found][at]}" for at in wrong]
+
+
 OF_ANSWERS: dict[str, Callable[[Facts, Answer], list[str]]] = {
     check.__name__: check
     for check in (
@@ -610,6 +640,7 @@ OF_ANSWERS: dict[str, Callable[[Facts, Answer], list[str]]] = {
         whoever_can_be_helped_is_helped,
         unseen_values_are_noted,
         contradicting_rules_are_noted,
+        what_predict_denies_is_noted,
     )
 }
 

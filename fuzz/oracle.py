@@ -73,10 +73,10 @@ class Panel:
         decision = self.decision
         if isinstance(decision, str):  # "predict": of functions of cells, the highest probability
             labels = [self.classes[at] for at in probabilities.argmax(axis=1)] if X is None else model.predict(X)
-            return np.array([self.classes.index(_plain(label)) for label in labels], dtype=int)
+            return np.array([self.classes.index(plain(label)) for label in labels], dtype=int)
         if callable(decision):
             labels = decision(probabilities) if len(probabilities) else []
-            return np.array([self.classes.index(_plain(label)) for label in labels], dtype=int)
+            return np.array([self.classes.index(plain(label)) for label in labels], dtype=int)
         if isinstance(decision, float):
             decision = {self.classes[1]: decision}
         if isinstance(decision, Mapping):
@@ -104,7 +104,8 @@ def by_cutoffs(probabilities: np.ndarray, cutoffs: dict[int, float]) -> int:
     return max(sorted(choices), key=lambda at: choices[at])
 
 
-def _plain(label: Any) -> Any:
+def plain(label: Any) -> Any:
+    """A label as the Python value it stands for."""
     label = label[0] if isinstance(label, np.ndarray) else label
     return label.item() if isinstance(label, np.generic) else label
 
@@ -119,7 +120,7 @@ def wanted_classes(target: Any, decided: np.ndarray, classes: list[Any]) -> np.n
         elif isinstance(target, list):
             wanted[line, [classes.index(label) for label in target]] = True
         elif hasattr(target, "__len__") and not isinstance(target, str):
-            wanted[line, classes.index(_plain(list(target)[line]))] = True
+            wanted[line, classes.index(plain(list(target)[line]))] = True
         else:
             wanted[line, classes.index(target)] = True
     return wanted
