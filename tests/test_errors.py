@@ -7,8 +7,12 @@ import pytest
 import scipy
 import sklearn.exceptions
 from scipy.sparse import csr_matrix
-from sklearn.linear_model import LogisticRegression
-from sklearn.svm import LinearSVC
+from sklearn.ensemble import VotingClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.multiclass import OutputCodeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
 
 from nicecf import (
     NICE,
@@ -19,6 +23,7 @@ from nicecf import (
     OptionError,
     SchemaError,
     baselines,
+    from_score,
     metrics,
     replay,
     suggest_rules,
@@ -340,6 +345,79 @@ def test_classes_must_be_known():
 def test_things_that_are_no_model(wrong, said):
     with pytest.raises(OptionError, match=said):
         NICE(wrong).fit(X, Y)
+
+
+def three_classes():
+    random = np.random.default_rng(0)
+    table = random.normal(size=(90, 2))
+    return table, np.array(["low", "middle", "high"])[np.digitize(table[:, 0] + table[:, 1], [-0.7, 0.7])]
+
+
+@pytest.mark.parametrize(
+    ("model", "line"),
+    [
+        (LinearSVC(), "lambda X: scipy.special.softmax(model.decision_function(X), axis=1) as the model, with classes=model.classes_"),
+        (RidgeClassifier(), "lambda X: scipy.special.softmax(model.decision_function(X), axis=1) as the model, with classes=model.classes_"),
+        (SVC(), "lambda X: (model.predict(X)[:, None] == model.classes_).astype(float) as the model, with classes=model.classes_"),
+        (make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")), "lambda X: (model.predict(X)[:, None] == model.classes_).astype(float) as the model, with classes=model.classes_"),
+        (VotingClassifier([("a", LinearSVC()), ("b", RidgeClassifier())]), "lambda X: (model.predict(X)[:, None] == model.classes_).astype(float) as the model, with classes=model.classes_"),
+        (OutputCodeClassifier(LinearSVC(), random_state=0), "lambda X: (model.predict(X)[:, None] == model.classes_).astype(float) as the model, with classes=model.classes_"),
+    ],
+)  # fmt: skip
+def test_a_classifier_without_probabilities_is_told_what_works(model, line):
+    table, y = three_classes()
+    model.fit(table, y)
+    with pytest.raises(OptionError, match="has no predict_proba") as refused:
+        NICE(model, search="greedy").fit(table, y)
+    assert str(refused.value).endswith(f". Pass {line}.")
+    instead = eval(line.partition(" as the model")[0], {"model": model, "scipy": scipy})
+    cfs = NICE(instead, classes=model.classes_, search="greedy").fit(table, y).explain(table[:20])
+    assert cfs.found.all()
+    assert (cfs.predicted == model.predict(table[:20])).all()
+    assert (model.predict(cfs.to_numpy()) == cfs.predicted_after).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        (lambda f: f, "lambda X: scipy.special.softmax(f(X), axis=1)"),
+        (lambda f: from_score(f, kind="margin"), "lambda X: scipy.special.softmax(f(X), axis=1)"),
+        (lambda f: from_score(f), "lambda X: scipy.special.softmax(f(X), axis=1)"),
+    ],
+)
+def test_scores_of_several_classes_are_told_what_works_whatever_was_tried(wrong, line):
+    table, y = three_classes()
+    f = LinearSVC().fit(table, y).decision_function
+    with pytest.raises(ModelError) as refused:
+        NICE(wrong(f)).fit(table, y)
+    assert f"pass {line}" in str(refused.value)
+    NICE(eval(line, {"f": f, "scipy": scipy})).fit(table, y)
+
+
+@pytest.mark.parametrize("wrong", [lambda f: f, from_score])
+@pytest.mark.parametrize("names", [["low", "high"], [1, 2], [0, 1], [False, True]])
+def test_labels_instead_of_probabilities_are_told_what_works_whatever_was_tried(wrong, names):
+    f = lambda table: np.array(names)[(table["age"] > 35).to_numpy().astype(int)]
+    y, classes = f(X), sorted(names)
+    if wrong is from_score and names in ([0, 1], [False, True]):  # a probability of 1 for the label, in other words
+        assert NICE(wrong(f)).fit(X, y).explain(X).found.all()
+        return
+    with pytest.raises(ModelError) as refused:
+        NICE(wrong(f)).fit(X, y)
+    is_text = wrong is from_score and isinstance(classes[0], str)  # from_score does not know the classes
+    line = f"lambda X: (np.asarray(f(X))[:, None] == {'classes' if is_text else classes}).astype(float)"
+    assert f"pass {line}" in str(refused.value)
+    cfs = NICE(eval(line, {"f": f, "np": np, "classes": classes}), classes=classes).fit(X, y).explain(X)
+    assert cfs.found.all()
+    assert (cfs.predicted == y).all()
+
+
+def test_one_score_beyond_probabilities_is_told_what_works():
+    margin = lambda table: table["age"].to_numpy() - 35
+    with pytest.raises(ModelError, match=r"If a score above zero means the second class, pass nicecf.from_score\(f, kind='margin'\)"):  # fmt: skip
+        NICE(from_score(margin)).fit(X, Y)
+    with pytest.raises(ModelError, match="needs no from_score: pass it as the model"):
+        NICE(from_score(model)).fit(X, Y)
 
 
 def test_a_model_that_is_not_fitted_is_reported_with_its_own_words():

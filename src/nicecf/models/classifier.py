@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from nicecf.exceptions import ModelError, OptionError, SchemaError, listed, plain
 from nicecf.models import boosters
+from nicecf.models.own_predict import can_differ
 from nicecf.support.types import Floats, Ints, Objects, Table
 
 # Rows are sent to the model in chunks of at most this many cells (32 MB of floats), whatever the width.
@@ -32,13 +33,22 @@ class ScoreModel:
 
     def __call__(self, X: Table) -> Floats:
         """Probabilities of the two classes, shape (rows, 2); not for ``kind="score"``, which has no classes."""
-        scores = numbers_of(self.score(X))
+        answer = self.score(X)
+        try:
+            scores = numbers_of(answer)
+        except (TypeError, ValueError) as error:
+            raise ModelError(
+                f"the score function returned {type(answer).__name__}, which is not numbers: {error}. Of labels, pass "
+                f"{_one_hot('np.asarray(f(X))', 'classes')} as the model, with classes, a list of all of them."
+            ) from error
         if scores.ndim == 2 and scores.shape[1] == 1:
             scores = scores[:, 0]
         if scores.ndim != 1:
+            is_probability = self.kind == "probability" and scores.ndim == 2 and not _is_outside(scores)
             raise ModelError(
                 f"the score function returned shape {scores.shape}, expected one number per row. A function that "
-                "returns one column per class needs no from_score: pass it as the model."
+                "returns one column per class needs no from_score: pass "
+                f"{'it' if is_probability else _softmax('f')} as the model."
             )
         if self.kind == "margin":
             # Both sides by expit: 1 - p would round a small probability to zero.
@@ -146,16 +156,11 @@ class Classifier:
             table = numbers_of(answer)
         except (TypeError, ValueError) as error:
             raise ModelError(
-                f"the model returned {type(answer).__name__}, which is not a table of numbers: {error}"
+                f"the model returned {type(answer).__name__}, which is not a table of numbers: {error}."
+                f"{self._for_labels(answer, n_rows)}"
             ) from error
         if table.shape != (n_rows, len(self.classes)):
-            hint = ""
-            if table.ndim == 1 or (table.ndim == 2 and table.shape[1] == 1):
-                hint = " If the model returns one score per row, wrap it: nicecf.from_score(f)."
-                if (instead := boosters.instead_of(self.predict_proba)) is not None:
-                    hint = f" {instead}"
-            elif table.ndim == 2 and len(table) == n_rows:
-                hint = f" The classes are {listed(self.classes)}; name the model's columns with classes=[...]."
+            hint = self._for_labels(answer, n_rows) or self._for_shape(table, n_rows)
             raise ModelError(f"the model returned shape {table.shape}, {expected}.{hint}")
         if not np.isfinite(table).all():
             row = int(np.argmin(np.isfinite(table).all(axis=1)))
@@ -163,12 +168,36 @@ class Classifier:
                 f"the model returned {table[row].tolist()} for row {row} of {n_rows}: probabilities must be numbers. "
                 "Does it accept the missing values in the rows?"
             )
-        if table.min() < -_ROUNDING or table.max() > 1 + _ROUNDING:
+        if _is_outside(table):
+            hint = f"Of scores with one column per class, pass {_softmax('f')}."
+            if isinstance(self.predict_proba, ScoreModel):
+                hint = self._for_labels(table[:, 1], n_rows).strip() or (
+                    "If a score above zero means the second class, pass nicecf.from_score(f, kind='margin')."
+                )
             raise ModelError(
                 f"the model returned values between {table.min():g} and {table.max():g}: probabilities lie in [0, 1]. "
-                "Apply a softmax to logits; wrap a decision_function with nicecf.from_score(f, kind='margin')."
+                f"{hint}"
             )
         return table
+
+    def _for_shape(self, table: Floats, n_rows: int) -> str:
+        """Return what to pass instead of a function that returns a table of another shape, as a sentence."""
+        if table.ndim == 1 or (table.ndim == 2 and table.shape[1] == 1):
+            instead = boosters.instead_of(self.predict_proba)
+            return f" {instead or 'If the model returns one score per row, wrap it: nicecf.from_score(f).'}"
+        if table.ndim == 2 and len(table) == n_rows:
+            return f" The classes are {listed(self.classes)}; name the model's columns with classes=[...]."
+        return ""
+
+    def _for_labels(self, answer: Any, n_rows: int) -> str:
+        """Return what to pass instead of a function that returns one of the classes per row; empty if it does not."""
+        try:
+            labels = np.asarray(answer, dtype=object).ravel().tolist()
+            is_label = len(labels) == n_rows and set(map(plain, labels)) <= set(self.classes)
+        except Exception:  # whatever it is, these are not labels
+            return ""
+        classes = [plain(label) for label in self.classes]
+        return f" It returns labels: pass {_one_hot('np.asarray(f(X))', repr(classes))}." if is_label else ""
 
 
 def score_towards(probabilities: Floats, wanted: Any) -> Floats:
@@ -197,10 +226,18 @@ def _predict_proba_of(model: Any) -> Callable[[Any], Any]:
         raise OptionError(f"model is the class {model.__name__}, not a fitted model. {instead}")
     if hasattr(model, "predict_proba"):
         return model.predict_proba
-    if hasattr(model, "decision_function"):
+    has_scores, n_classes = hasattr(model, "decision_function"), len(model.classes_) if names_its_classes(model) else 0
+    if has_scores and n_classes <= 2:
         raise OptionError(
             f"{type(model).__name__} has no predict_proba. Pass "
             "nicecf.from_score(model.decision_function, kind='margin') as the model."
+        )
+    if n_classes and hasattr(model, "predict"):
+        # A support vector machine decides by votes of pairs of classes, which its scores need not follow.
+        by_scores = has_scores and not can_differ(model)
+        instead = _softmax("model.decision_function") if by_scores else _one_hot("model.predict(X)", "model.classes_")
+        raise OptionError(
+            f"{type(model).__name__} has no predict_proba. Pass {instead} as the model, with classes=model.classes_."
         )
     if callable(model):
         return model
@@ -216,6 +253,21 @@ def _predict_proba_of(model: Any) -> Callable[[Any], Any]:
         "model must be a fitted classifier with predict_proba, a booster of XGBoost or LightGBM, a fitted regressor, "
         f"or a function rows -> probabilities; got {type(model).__name__}.{advice}"
     )
+
+
+def _softmax(scores: str) -> str:
+    """Return a function of a function's scores, one column per class, as a user writes it."""
+    return f"lambda X: scipy.special.softmax({scores}(X), axis=1)"
+
+
+def _one_hot(labels: str, classes: str) -> str:
+    """Return a function that gives a probability of 1 to the label of each row, as a user writes it."""
+    return f"lambda X: ({labels}[:, None] == {classes}).astype(float)"
+
+
+def _is_outside(table: Floats) -> bool:
+    """Return whether some numbers are no probabilities."""
+    return bool(table.size and (table.min() < -_ROUNDING or table.max() > 1 + _ROUNDING))
 
 
 def _sorted_labels(y: Objects) -> list[Any]:
