@@ -13,6 +13,7 @@ from nicecf import NICE, Constraints, Wording, replay
 from nicecf.baselines import CBR, SEDC, WIT, CFproto, GeCo, GrowingSpheres
 from nicecf.cli import main
 from nicecf.explain.saving import archive
+from nicecf.support.phrases import Voice, shipped
 from nicecf.testing import Scorecard, applicants, assert_same
 
 N = 120
@@ -515,3 +516,90 @@ def test_a_record_of_before_replays(tmp_path):
 def test_the_contract_of_the_applicants():
     X, y = applicants()
     assert not any(NICE(Scorecard()).fit(X, y).explain(X).notes)
+
+
+def dummies(n_rows=120, *, dtype=float, drop_first=False):
+    color = pd.Series(np.tile(["red", "green", "blue", "grey"], n_rows // 4), name="color")
+    table = pd.get_dummies(color.to_frame(), drop_first=drop_first, dtype=dtype)
+    return table.assign(age=np.arange(n_rows, dtype=float))
+
+
+def of_groups(X, rules=Constraints(groups="auto"), **options):
+    says = lambda X: np.column_stack([X["age"] < 50, X["age"] >= 50]).astype(float)
+    return NICE(says, classes=["no", "yes"], justified=False, constraints=rules, **options).fit(X)
+
+
+def with_on(X, *on):
+    return X[:1].assign(**{name: pd.Series([name in on]).astype(X[name].dtype) for name in X.columns[:-1]})
+
+
+class TestOneHotGroups:
+    @pytest.mark.parametrize("dtype", [float, bool, "Int64"])
+    @pytest.mark.parametrize(
+        "rules",
+        [Constraints(groups="auto"), Constraints(immutable=list(dummies().columns[:-1]))],
+        ids=["auto", "fixed"],
+    )
+    def test_several_or_none_of_a_group_are_noted(self, dtype, rules):
+        X = dummies(dtype=dtype)
+        nice = of_groups(X, rules)
+        assert nice.explain(X).notes.tolist() == [None] * len(X)
+        cfs = nice.explain(with_on(X, "color_red", "color_blue", "color_grey"))
+        assert cfs.notes[0] == (
+            "3 columns of a one-hot group are 1 ('color_blue', 'color_grey' and 'color_red'), of which no training row has "
+            "more than one"
+        )
+        assert cfs.note_kinds[0] == ("one_hot",)
+        assert cfs.found[0]
+        none = nice.explain(with_on(X))
+        assert none.notes[0] == (
+            "none of the 4 columns from 'color_blue' to 'color_red' is 1, of which every training row has one"
+        )
+        german = Voice(shipped("de"))(none.batch.notes[0][0])
+        assert german == (
+            "von den 4 Spalten von 'color_blue' bis 'color_red' ist keine 1, in jeder Trainingszeile aber eine"
+        )
+
+    def test_none_of_a_group_is_nothing_new_where_the_first_category_was_left_out(self):
+        X = dummies(drop_first=True)
+        nice = of_groups(X)
+        assert nice.explain(with_on(X)).notes[0] is None
+        assert "2 columns of a one-hot group are 1" in nice.explain(with_on(X, "color_red", "color_grey")).notes[0]
+
+    def test_what_is_missing_is_noted_as_missing_alone(self):
+        X = dummies()
+        row = with_on(X).assign(color_red=np.nan)
+        assert of_groups(X).explain(row).notes[0] == "'color_red' is missing, as in no training row"
+
+    def test_under_min_count_nothing_is_told_of_groups(self):
+        X = dummies()
+        assert of_groups(X, min_count=2).explain(with_on(X)).notes[0] is None
+
+    def test_a_saved_explainer_notes_the_same_and_a_record_is_replayed(self, tmp_path):
+        X = dummies(dtype=bool)
+        nice = of_groups(X)
+        nice.save(tmp_path / "one.nice")
+        loaded = NICE.load(tmp_path / "one.nice", model=nice.model)
+        row = with_on(X, "color_red", "color_grey")
+        assert loaded.explain(row).notes[0] == nice.explain(row).notes[0] is not None
+        assert replay(nice.explain(row)[0].to_record(), loaded).is_same
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            ({"columns": [0, 1]}, "a one-hot group has the columns"),
+            ({"columns": [0, 1, 2, 9]}, r"a one-hot group has the columns \[0, 1, 2, 9\], which are none of its table"),
+            ({"on": [0, 0, 0, 0]}, "its training rows have several columns of a one-hot group on, or none"),
+            ({"has_none": 1}, "has_none is 1, neither true nor false"),
+        ],
+    )
+    def test_a_forged_group_is_refused(self, tmp_path, change, words):
+        from nicecf import FileError
+
+        nice = of_groups(dummies())
+        nice.save(tmp_path / "one.nice")
+        manifest, members = archive.read(tmp_path / "one.nice", by="x")
+        manifest["table"]["one_hot"][0] |= change
+        archive.write(tmp_path / "one.nice", manifest, members, by="x")
+        with pytest.raises(FileError, match=words):
+            NICE.load(tmp_path / "one.nice", model=nice.model)

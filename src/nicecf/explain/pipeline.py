@@ -17,7 +17,7 @@ from nicecf.explain.outlook import warn_of_wide
 from nicecf.explain.own_predict import compared_for_answers
 from nicecf.explain.reach import as_the_model_sees, reach
 from nicecf.explain.regions import Regions
-from nicecf.explain.unseen import unseen
+from nicecf.explain.unseen import odd_groups, unseen
 from nicecf.explain.verify import verify
 from nicecf.explain.why_not import Reasons, why_not
 from nicecf.explain.withhold import withhold
@@ -204,7 +204,7 @@ def _notes(question: Question, notes: Objects, fitted: Fitted) -> Objects:
             said.append(Statement("note.free_text", {"features": left}))
         for line in part.lines[question.is_open[part.lines]].tolist() if said else ():
             filled[line] = (*filled[line], *said)
-    for line, statement in unseen(question, fitted).items():
+    for line, statement in (*unseen(question, fitted).items(), *odd_groups(question, fitted).items()):
         filled[line] = (*filled[line], statement)
     return filled
 

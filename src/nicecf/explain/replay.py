@@ -393,7 +393,7 @@ def _versions_that_differ(then: Mapping[str, Any], now: Mapping[str, Any]) -> It
 def _note_of_before(again: Counterfactual) -> str | None:
     """The note of an explanation without what is said of values that training never saw."""
     said = (*again.batch.search[0], *again.batch.notes[0])
-    return in_english(one for one in said if one.kind != "unseen") or None
+    return in_english(one for one in said if one.kind not in ("unseen", "one_hot")) or None
 
 
 def _seen(record: Mapping[str, Any], part: str) -> Any:

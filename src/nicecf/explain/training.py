@@ -24,7 +24,8 @@ from nicecf.models.trees import READABLE
 from nicecf.models.twin import NotSupported, Twin, twin_of
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.moving import moving
-from nicecf.rules.uncovered import warn_of_uncovered
+from nicecf.rules.suggestions import one_hot_groups
+from nicecf.rules.uncovered import facts_of, one_hot_in, warn_of_uncovered
 from nicecf.search.distance import Heom
 from nicecf.support.digests import fingerprint
 from nicecf.support.progress import Choice
@@ -123,8 +124,10 @@ def learn(
     if is_baseline:
         table = replace(table, columns=tuple(replace(column, is_free_text=False) for column in table.columns))
     schema, values = moving(table, whole, constraints)
+    facts = facts_of(table, whole)
+    one_hot = one_hot_groups(facts)
     if not is_baseline:
-        warn_of_uncovered(table, whole, constraints)
+        warn_of_uncovered(facts, one_hot, constraints)
     check_order(y, X)
     labels = labels_of(y, len(values), is_needed=needs_labels)
     panel, codes = _panel(options, labels, schema, values)
@@ -143,7 +146,7 @@ def learn(
         decisions=decisions,
         labels=codes,
         label_scores=label_scores,
-        statistics=TableStatistics.of(whole, table),
+        statistics=replace(TableStatistics.of(whole, table), one_hot=one_hot_in(one_hot, table, whole)),
         by_range=Heom.of_table(values, schema, "range"),
         fingerprints=_fingerprints(
             table, panel, whole, outputs[sample], codes if label_scores is None else label_scores

@@ -12,7 +12,7 @@ from nicecf.search.question import Question
 from nicecf.support.phrases import Features, Field, Statement, Value
 from nicecf.support.types import Bools
 from nicecf.tables.schema import Schema
-from nicecf.tables.seen import SeenColumn, new_values
+from nicecf.tables.seen import OneHotGroup, SeenColumn, new_values
 
 # How many features a note names.
 _MOST_NAMED = 3
@@ -52,6 +52,33 @@ def _protected(question: Question, n_rows: int) -> Bools:
         for j in positions:
             is_protected[part.lines[part.lines < n_rows], j] = True
     return is_protected
+
+
+def odd_groups(question: Question, fitted: Fitted) -> dict[int, Statement]:
+    """Return statements, by line, about rows that have more or fewer columns of a one-hot group on than in training.
+
+    Where a cell of the group is missing, or outside of the range, there is a note of that already. A group with a
+    protected feature is not named.
+    """
+    assert question.given is not None
+    is_protected = _protected(question, len(question.given))
+    schema, statistics = question.schema.full, fitted.statistics
+    statements: dict[int, list[Statement]] = {}
+    for group in statistics.one_hot:
+        lines = np.flatnonzero(group.is_new(question.given))
+        is_noted = new_values(question.given[lines], schema, statistics.seen)[:, group.columns].any(axis=1)
+        for line in lines[~is_noted & ~is_protected[np.ix_(lines, group.columns)].any(axis=1)].tolist():
+            statements.setdefault(line, []).append(_odd(group, question.given[line, group.columns] == group.on, schema))
+    return {line: Statement("note.one_hot", {"values": tuple(some[:_MOST_NAMED])}) for line, some in statements.items()}
+
+
+def _odd(group: OneHotGroup, is_on: Bools, schema: Schema) -> Statement:
+    names = [schema.names[j] for j in group.columns.tolist()]
+    on = [name for name, one in zip(names, is_on.tolist(), strict=True) if one]
+    if on:
+        return Statement("note.one_hot_several", {"features": Features(tuple(on[:_MOST_NAMED])), "count": len(on)})
+    ends = {"first": Features((names[0],)), "last": Features((names[-1],))}
+    return Statement("note.one_hot_none", {**ends, "count": len(names)})
 
 
 class _Several:

@@ -6,6 +6,8 @@ import tomllib
 import warnings
 from collections.abc import Sequence
 
+import numpy as np
+
 from nicecf.exceptions import RulesWarning, listed
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.kinds.groups import AUTO, own_groups
@@ -13,6 +15,7 @@ from nicecf.rules.parameters import Feature
 from nicecf.rules.suggestions import Suggestion, TableFacts, certain_findings
 from nicecf.support.types import Floats
 from nicecf.tables.schema import Schema
+from nicecf.tables.seen import OneHotGroup
 
 # More findings are not named one by one.
 _MOST_NAMED = 3
@@ -20,11 +23,23 @@ _MOST_NAMED = 3
 _MOST_ROWS = 1_000_000
 
 
-def warn_of_uncovered(schema: Schema, values: Floats, constraints: Constraints | None) -> None:
+def facts_of(schema: Schema, values: Floats) -> TableFacts:
+    """Return what is looked at of a training table."""
+    return TableFacts.of_rows(schema, values).sample(_MOST_ROWS)
+
+
+def one_hot_in(found: Sequence[Suggestion], schema: Schema, values: Floats) -> tuple[OneHotGroup, ...]:
+    """Return the one-hot groups that are certain, as far as all training rows agree with them."""
+    names = {name: j for j, name in enumerate(schema.names)}
+    positions = [np.array([names[one] for one in group.features]) for group in found if group.is_certain]
+    groups = (OneHotGroup.of(columns, values, schema) for columns in positions)
+    return tuple(group for group in groups if group is not None)
+
+
+def warn_of_uncovered(facts: TableFacts, one_hot: Sequence[Suggestion], constraints: Constraints | None) -> None:
     """Warn, in one message with the line to add, of columns that follow from others without a rule that says so."""
     rules = constraints or Constraints()
-    facts = TableFacts.of_rows(schema, values).sample(_MOST_ROWS)
-    found = [one for one in certain_findings(facts) if not _is_covered(one, rules)]
+    found = [one for one in certain_findings(facts, one_hot) if not _is_covered(one, rules)]
     if not found:
         return
     named = [f"{listed(one.features)} ({one.seen})" for one in found[:_MOST_NAMED]]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nicecf.support.types import Bools, Floats
+from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.column import Column, looks_like_free_text
 from nicecf.tables.ordered import codes_of
@@ -64,6 +64,40 @@ class SeenColumn:
             kind = OUTSIDE
         is_new = ~is_known & ~is_missing & self.is_compared
         return np.where(is_new, kind, np.where(is_missing & (not self.has_missing), MISSING, 0)).astype(np.int8)
+
+
+@dataclass(frozen=True, eq=False)
+class OneHotGroup:
+    """Columns of 0 and 1 of which no training row has more than one on.
+
+    ``columns``: their positions. ``on``: the encoded value of 1 in each. ``has_none``: whether in some training row
+    none is on.
+    """
+
+    columns: Ints
+    on: Floats
+    has_none: bool
+
+    @classmethod
+    def of(cls, columns: Ints, values: Floats, schema: Schema) -> OneHotGroup | None:
+        """Look at all encoded training rows; None if one of them has several on."""
+        on = np.array([_code_of_one(schema.columns[j]) for j in columns.tolist()])
+        n_on = cls(columns, on, False).n_on(values)
+        return None if (n_on > 1).any() else cls(columns, on, bool((n_on == 0).any()))
+
+    def n_on(self, values: Floats) -> Ints:
+        """Count for each encoded row the columns that are on."""
+        return np.asarray((values[:, self.columns] == self.on).sum(axis=1))
+
+    def is_new(self, values: Floats) -> Bools:
+        """Return which encoded rows have a number of columns on that no training row has."""
+        n_on = self.n_on(values)
+        return (n_on > 1) | ((n_on == 0) & (not self.has_none))
+
+
+def _code_of_one(column: Column) -> float:
+    ones = [code for code, level in enumerate(column.levels) if level == 1]
+    return float(ones[0]) if ones else 1.0
 
 
 _NO_CATEGORIES: Bools = np.zeros(0, dtype=bool)

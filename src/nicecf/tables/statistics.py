@@ -11,7 +11,7 @@ from nicecf.tables.cells import nearest_held
 from nicecf.tables.column import Column
 from nicecf.tables.ordered import codes_of
 from nicecf.tables.schema import Schema
-from nicecf.tables.seen import SeenColumn
+from nicecf.tables.seen import OneHotGroup, SeenColumn
 
 # A sample shows the shape of a column as well as a million rows do.
 _MOST_ROWS = 10_000
@@ -38,11 +38,15 @@ class ColumnStatistics:
 
 @dataclass(frozen=True, eq=False)
 class TableStatistics:
-    """The training columns, by a sample of ``n_rows`` rows; ``seen``: by all of them, None if that was not learned."""
+    """The training columns, by a sample of ``n_rows`` rows; ``seen`` and ``one_hot``: by all of them.
+
+    ``seen`` is None if it was not learned. Of a guarded table no ``one_hot`` groups are known.
+    """
 
     columns: tuple[ColumnStatistics, ...]
     n_rows: int
     seen: tuple[SeenColumn, ...] | None = None
+    one_hot: tuple[OneHotGroup, ...] = ()
 
     @classmethod
     def of(cls, values: Floats, schema: Schema, *, min_count: int = 1) -> TableStatistics:

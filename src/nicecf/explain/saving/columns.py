@@ -23,7 +23,7 @@ from nicecf.explain.saving.dtypes import (
     prototype_to_json,
 )
 from nicecf.explain.saving.moments import temporal_from_json, temporal_to_json
-from nicecf.explain.saving.seen import seen_from_json, seen_to_json
+from nicecf.explain.saving.seen import one_hot_from_json, one_hot_to_json, seen_from_json, seen_to_json
 from nicecf.support.json_values import NotHeld, from_json, to_json
 from nicecf.support.types import Floats
 from nicecf.tables.column import Column
@@ -46,6 +46,7 @@ def schema_to_json(schema: Schema, statistics: TableStatistics) -> dict[str, Any
         ],
         "profile_rows": statistics.n_rows,
         "seen": None if statistics.seen is None else [seen_to_json(one) for one in statistics.seen],
+        "one_hot": [one_hot_to_json(one) for one in statistics.one_hot],
     }
     _check_it_comes_back(schema, said)
     return said
@@ -53,7 +54,8 @@ def schema_to_json(schema: Schema, statistics: TableStatistics) -> dict[str, Any
 
 def schema_from_json(said: dict[str, Any]) -> tuple[Schema, TableStatistics]:
     """The columns from their description."""
-    keys({"seen": None, **said}, ("container", "header", "columns", "profile_rows", "seen"), "its table")
+    named = ("container", "header", "columns", "profile_rows", "seen", "one_hot")
+    keys({"seen": None, "one_hot": [], **said}, named, "its table")
     kind = said["container"]
     container = CONTAINERS[kind]()
     columns, statistics = [], []
@@ -72,7 +74,8 @@ def schema_from_json(said: dict[str, Any]) -> tuple[Schema, TableStatistics]:
     n_rows = whole(said["profile_rows"], "rows", least=1)
     # Files of before do not say what training rows held: then nothing is known to be new.
     seen = None if said.get("seen") is None else seen_from_json(said["seen"], columns)
-    return Schema(container, tuple(columns), empty), TableStatistics(tuple(statistics), n_rows, seen)
+    one_hot = tuple(one_hot_from_json(one, columns) for one in sequence(said.get("one_hot", []), "one_hot"))
+    return Schema(container, tuple(columns), empty), TableStatistics(tuple(statistics), n_rows, seen, one_hot)
 
 
 def _column_from_json(said: Any, container: Any, kind: str) -> Column:

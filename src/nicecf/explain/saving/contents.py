@@ -180,7 +180,7 @@ def check_contents(nice: Any, parts: Contents, manifest: Mapping[str, Any]) -> N
     is_guarded = parts.privacy.common is not None
     whole_rows = np.concatenate([rows, schema.expand(canaries.values)])
     check_histograms(parts.statistics, schema, whole_rows, n_rows, is_guarded=is_guarded)
-    check_seen(parts.statistics.seen, schema, whole_rows, is_guarded=is_guarded)
+    check_seen(parts.statistics, schema, whole_rows, is_guarded=is_guarded)
     check_distance(index.distance, nice.scale, schema, parts.statistics, known, n_rows, is_guarded=is_guarded)
     if (parts.privacy.min_count, parts.privacy.digests is None) != (nice.min_count, bool(nice.share_donor)):
         raise Damaged("its guard does not match its options")

@@ -12,7 +12,8 @@ from nicecf.explain.saving.checks import floats, keys, sequence, switch, wholes
 from nicecf.support.types import Floats
 from nicecf.tables.column import Column
 from nicecf.tables.schema import Schema
-from nicecf.tables.seen import SeenColumn, new_values
+from nicecf.tables.seen import OneHotGroup, SeenColumn, new_values
+from nicecf.tables.statistics import TableStatistics
 
 
 def seen_to_json(seen: SeenColumn) -> dict[str, Any]:
@@ -48,11 +49,30 @@ def _column(said: Any, column: Column) -> SeenColumn:
     )
 
 
-def check_seen(seen: tuple[SeenColumn, ...] | None, schema: Schema, known: Floats, *, is_guarded: bool) -> None:
+def one_hot_to_json(group: OneHotGroup) -> dict[str, Any]:
+    """A one-hot group."""
+    on = [int(code) for code in group.on.tolist()]
+    return {"columns": group.columns.tolist(), "on": on, "has_none": group.has_none}
+
+
+def one_hot_from_json(said: Any, columns: Sequence[Column]) -> OneHotGroup:
+    """A one-hot group; Damaged unless it can be one of these columns."""
+    keys(said, ("columns", "on", "has_none"), "a one-hot group")
+    group = wholes(said["columns"], "columns")
+    on = wholes(said["on"], "on")
+    if len(set(group)) < max(len(group), 2) or len(on) != len(group) or any(j >= len(columns) for j in group):
+        raise Damaged(f"a one-hot group has the columns {group}, which are none of its table")
+    return OneHotGroup(np.array(group), np.array(on, dtype=np.float64), switch(said["has_none"], "has_none"))
+
+
+def check_seen(statistics: TableStatistics, schema: Schema, known: Floats, *, is_guarded: bool) -> None:
     """Damaged if some of the training rows, ``known`` with all columns, would be new to an explainer.
 
     With a guard rare values are new, as they must be. What is computed may be rounded otherwise than in the table.
     """
+    if any(group.is_new(known).any() for group in statistics.one_hot):
+        raise Damaged("its training rows have several columns of a one-hot group on, or none")
+    seen = statistics.seen
     if is_guarded or seen is None:
         return
     is_new = new_values(known, schema.full, seen).any(axis=0) & ~schema.is_computed

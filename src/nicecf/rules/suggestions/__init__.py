@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nicecf.rules.suggestions.auto_groups import AutoGroup, auto_groups, certain_findings
 from nicecf.rules.suggestions.findings import suggestions_of
+from nicecf.rules.suggestions.one_hot import one_hot_groups
 from nicecf.rules.suggestions.suggested_rules import SuggestedRules, suggest_rules
 from nicecf.rules.suggestions.suggestion import Suggestion
 from nicecf.rules.suggestions.table_facts import TableFacts
@@ -16,6 +17,7 @@ __all__ = [
     "TableFacts",
     "auto_groups",
     "certain_findings",
+    "one_hot_groups",
     "suggest_rules",
     "suggestions_of",
     "to_toml",

@@ -43,21 +43,23 @@ def auto_groups(facts: TableFacts, *, computed: Collection[Feature] = ()) -> lis
     return [AutoGroup(cast(Literal["one_hot", "twins"], one.kind), one.features) for one in groups]
 
 
-def certain_findings(facts: TableFacts) -> list[Suggestion]:
+def certain_findings(facts: TableFacts, one_hot: Sequence[Suggestion] | None = None) -> list[Suggestion]:
     """One-hot groups, twins and derived columns of which there is no doubt, at little cost: for a warning of ``fit``.
 
     Derived columns are looked for in 1,000 rows of the first 24 columns of numbers, and then in all rows among those
     that were found: some are missed that :func:`nicecf.suggest_rules` finds. The groups are those of
-    :func:`auto_groups`.
+    :func:`auto_groups`; ``one_hot``: the one-hot groups of the table, where they are known already.
     """
     found = derived_columns(facts.sample(_SAMPLED_ROWS), most_columns=_SAMPLED_COLUMNS)
     involved = {feature for one in found for feature in one.features}
     derived = [one for one in derived_columns(facts.only(involved)) if one.is_certain] if involved else []
-    groups = groups_of(facts, computed={one.features[0] for one in derived})
+    groups = groups_of(facts, computed={one.features[0] for one in derived}, one_hot=one_hot)
     return [*(one for one in groups if one.is_certain), *derived]
 
 
-def groups_of(facts: TableFacts, *, computed: Collection[Feature] = ()) -> list[Suggestion]:
+def groups_of(
+    facts: TableFacts, *, computed: Collection[Feature] = (), one_hot: Sequence[Suggestion] | None = None
+) -> list[Suggestion]:
     """All one-hot groups and twins but for ``computed`` features, the certain ones first, joined where they meet.
 
     A feature is in one of the certain groups at most, and a guess that shares a feature with these is left out.
@@ -65,7 +67,7 @@ def groups_of(facts: TableFacts, *, computed: Collection[Feature] = ()) -> list[
     # Only now: the kinds of rules may ask for groups themselves.
     from nicecf.rules.kinds.groups import joined_groups
 
-    found = list(_without(computed, _one_hot_and_twins(facts)))
+    found = list(_without(computed, _one_hot_and_twins(facts, one_hot_groups(facts) if one_hot is None else one_hot)))
     joined = []
     for features in joined_groups([one.features for one in found if one.is_certain]):
         parts = [one for one in found if one.is_certain and set(one.features) <= set(features)]
@@ -75,9 +77,8 @@ def groups_of(facts: TableFacts, *, computed: Collection[Feature] = ()) -> list[
     return [*joined, *(one for one in found if not one.is_certain and not taken & set(one.features))]
 
 
-def _one_hot_and_twins(facts: TableFacts) -> list[Suggestion]:
+def _one_hot_and_twins(facts: TableFacts, one_hot: Sequence[Suggestion]) -> list[Suggestion]:
     """One-hot groups, and twins: a group may have one too, such as the number of a category beside its dummies."""
-    one_hot = one_hot_groups(facts)
     certain: dict[Feature, Sequence[Feature]] = {
         f"\0one-hot group {k}": one.features for k, one in enumerate(one_hot) if one.is_certain
     }
