@@ -524,7 +524,10 @@ def dummies(n_rows=120, *, dtype=float, drop_first=False):
     return table.assign(age=np.arange(n_rows, dtype=float))
 
 
-def of_groups(X, rules=Constraints(groups="auto"), **options):
+AUTO = Constraints(groups="auto")
+
+
+def of_groups(X, rules=AUTO, **options):
     says = lambda X: np.column_stack([X["age"] < 50, X["age"] >= 50]).astype(float)
     return NICE(says, classes=["no", "yes"], justified=False, constraints=rules, **options).fit(X)
 
@@ -537,7 +540,7 @@ class TestOneHotGroups:
     @pytest.mark.parametrize("dtype", [float, bool, "Int64"])
     @pytest.mark.parametrize(
         "rules",
-        [Constraints(groups="auto"), Constraints(immutable=list(dummies().columns[:-1]))],
+        [AUTO, Constraints(immutable=list(dummies().columns[:-1]))],
         ids=["auto", "fixed"],
     )
     def test_several_or_none_of_a_group_are_noted(self, dtype, rules):
