@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from fuzz import models, mutations, options, possible, tables
+from fuzz import models, mutations, options, possible, resumed, tables
 from fuzz.checks import OF_ANSWERS, Answer, Facts, nothing_is_written_to, snapshot
 from fuzz.misuse import misused
 from fuzz.relations import RELATIONS, Explained
@@ -60,8 +60,8 @@ def run_case(seed: int, number: int) -> Outcome:
     random = np.random.default_rng([seed, number])
     kind = str(
         random.choice(
-            ["explain", "plain", "possible", "file", "record", "misuse", "changed model", "order"],
-            p=[0.54, 0.14, 0.1, 0.05, 0.05, 0.05, 0.05, 0.02],
+            ["explain", "plain", "possible", "file", "record", "misuse", "changed model", "order", "resumed"],
+            p=[0.53, 0.14, 0.1, 0.05, 0.05, 0.05, 0.05, 0.02, 0.01],
         )
     )
     with warnings.catch_warnings():
@@ -433,6 +433,15 @@ def _possible(random: Random, outcome: Outcome) -> None:
         outcome.note("files, pickles and records of what follows come back", copies)
 
 
+def _resumed(random: Random, outcome: Outcome) -> None:
+    """A folder of answers that is there when the call is made again."""
+    outcome.cover("folder resumed")
+    outcome.note(
+        "a folder that is resumed has the answers of a fresh call",
+        ask(outcome, "a folder", lambda: resumed.problems_of(random)),
+    )
+
+
 _KINDS: dict[str, Callable[[Random, Outcome], None]] = {
     "explain": _explain,
     "possible": _possible,
@@ -442,4 +451,5 @@ _KINDS: dict[str, Callable[[Random, Outcome], None]] = {
     "misuse": _misuse,
     "changed model": _changed_model,
     "order": _order,
+    "resumed": _resumed,
 }

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from fuzz import mutations, relations
+from fuzz import mutations, relations, resumed
 from fuzz.__main__ import main
 from fuzz.cases import made, run_case
 from fuzz.checks import OF_ANSWERS, Answer, Facts, nothing_is_written_to, snapshot
@@ -391,3 +391,14 @@ def test_a_note_that_is_missing_or_names_another_feature_is_reported(right):
     assert "does not name ['age']" in check(facts, replace(answer, notes=["'income' is 99", *answer.notes[1:]]))[0]
     assert "are new, but the note" in check(facts, replace(answer, note_kinds=[None] * 12))[0]
     assert "the summary counts {}" in check(facts, replace(answer, unseen={}))[0]
+
+
+def test_stale_answers_in_a_folder_are_told(monkeypatch):
+    seeds = ([7, 2], [7, 3])
+    assert [resumed.problems_of(np.random.default_rng(seed)) for seed in seeds] == [[], []]
+    monkeypatch.setattr(
+        "nicecf.engines.folders._stamp", lambda of_job, path: path.read_bytes()[-65_536:].hex().encode()
+    )
+    said = [resumed.problems_of(np.random.default_rng(seed))[0] for seed in seeds]
+    assert [one.partition(":")[0] for one in said] == ["one other value", "exchanged values"]
+    assert all("are not those of a fresh call" in one for one in said)
