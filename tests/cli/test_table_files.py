@@ -230,6 +230,25 @@ def test_training_tables_in_an_encoding_that_cannot_be_told_are_not_guessed_at(r
     fit(run, "train.csv", "--encoding", "cp1250")
 
 
+def test_letters_of_an_earlier_run_stop_the_next_one_before_it_explains(run, monkeypatch):
+    fit(run)
+    command = (*EXPLAIN, "new.csv", *HOW, "out.csv", "--letters", "letters")
+    run(*command)
+    run(*command)
+    before = {path: path.read_bytes() for path in (Path("out.csv"), *Path("letters").iterdir())}
+    assert len(before) == 1 + 2 * 6
+    german(pd.read_csv("plain_new.csv").head(5), "new.csv")
+    with monkeypatch.context() as patch:
+        patch.setattr("nicecf.NICE.explain", None)
+        _, err = run(*command, code=1)
+    assert "the folder letters holds letters that are not of these rows" in err
+    assert "'letter-Müller_5.html', 'letter-Müller_5.txt'" in err
+    assert {path: path.read_bytes() for path in before} == before
+    for ending in ("txt", "html"):
+        Path(f"letters/letter-Müller_5.{ending}").unlink()
+    run(*command)
+
+
 def test_numbers_that_lost_leading_zeros_are_told_of(run):
     Path("zip.csv").write_text(
         "zip,day,time,n,share,label,note\n1067,2024-01-02,09:30,0,0.5,01,x\n"

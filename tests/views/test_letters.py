@@ -549,6 +549,24 @@ def test_no_letter_takes_the_file_of_another(tmp_path):
     assert len({path.name.lower() for path in written}) == len(written) == 2 * len(labels)
 
 
+def test_letters_of_other_rows_in_the_folder_are_an_error(tmp_path):
+    write_letters(["1", "2"], ["Anna", "Ben"], tmp_path, language="en")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(
+        FileError,
+        match=r"holds letters that are not of these rows, such as those of an earlier call: 'letter-Ben.html', "
+        r"'letter-Ben.txt'. Move them away, or give another folder, so that nobody sends them by mistake.",
+    ):
+        write_letters(["3"], ["Anna"], tmp_path, language="en")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    # The same rows, more of them, and what is no letter.
+    for name in ("letter-head.png", "letters.txt", "notes.txt"):
+        (tmp_path / name).write_text("mine")
+    write_letters(["3", "4", "5"], ["Anna", "Ben", "Cleo"], tmp_path, language="en")
+    assert (tmp_path / "letter-Anna.txt").read_text() == "3\n"
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_decision_that_only_becomes_clearer_is_not_called_a_different_one(language):
     X, wording = applicants(), Wording(language=language)

@@ -139,6 +139,8 @@ def _run(options: argparse.Namespace) -> int:
         nice = common.searched(nice, options)
         target = common.target_of(nice, options)
         X, read = _rows(nice, notes, options)
+        if options.letters is not None:
+            letters.check_folder(X, options.letters)
         cfs = nice.explain(
             X,
             target_class=target,

@@ -47,6 +47,13 @@ def letters_of(cfs: Counterfactuals, options: argparse.Namespace, wording: Wordi
     )
 
 
+def check_folder(X: Any, folder: str) -> None:
+    """Raise FileError if a folder holds letters of other rows, before these are explained."""
+    from nicecf.views import letter_files
+
+    letter_files.check_folder(folder, list(X.index) if hasattr(X, "index") else range(len(X)))
+
+
 def write_letters(cfs: Counterfactuals, letters: list[str], folder: str, wording: Wording | None) -> None:
     """Write them; FileError if that fails."""
     from nicecf.views import letter_files
