@@ -153,6 +153,7 @@ WRONG = {
     "white space": (" \n\n", "the file is empty; it needs a header"),
     "a header": (HEAD, "the file has no rows below its header"),
     "zeros": (b"\x00\x01\x02", "holds a zero byte, which text never does. Save the file again as CSV"),
+    "an encoding that cannot be told": (f"{HEAD}30,20,Plzeň,true,2020-01-01\n".encode("cp1250"), "the file, line 2, is not UTF-8, and its encoding cannot be told from its letters: it holds 'Plzeò' in cp1252, 'Plzeň' in cp1250, .* Save the file again as CSV in UTF-8"),
     "an Excel file": (b"PK\x03\x04" + b"x" * 99, "a zip archive, such as those of Excel, not text. Save the file again as CSV"),
     "a compressed file": (b"\x1f\x8b\x08\x00", "the file is compressed; unpack it first"),
     "both marks": ("age;income;job;is_customer;since\n30;1,5;nurse;true;2020-01-01\n30;1.5;nurse;true;2020-01-01\n", "income"),
