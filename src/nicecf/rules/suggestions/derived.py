@@ -90,14 +90,13 @@ def _solved(solutions: Sequence[Match], columns: Sequence[ColumnFacts]) -> tuple
     tied = [match for match in first.values() if evidence(match) == best]
     # Were one of them computed as a ratio, it would have more decimals than the product.
     tied = [match for match in tied if match.form in PRODUCTS] or tied
-    # A sum of many is rather a total than one of its parts a remainder.
-    is_clear = len(tied) == 1
-    tied = [match for match in tied if match.form.is_total] or tied
     # Of sums and differences, what was computed was more likely added later.
     match = max(tied, key=lambda match: match.target)
     # Whole numbers are seldom computed from fractions.
     is_coarse = best[0] < max(_decimals(columns[part]) for part in match.parts)
-    return match, is_clear and (not is_coarse or best[1])
+    if match.form.is_open:
+        return match, best[1] and not any(_is_called_computed(columns[part]) for part in match.parts)
+    return match, len(tied) == 1 and (not is_coarse or best[1])
 
 
 def _decimals(column: ColumnFacts) -> float:

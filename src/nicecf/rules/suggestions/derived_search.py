@@ -47,11 +47,8 @@ class Form:
     n_parts: int
     is_symmetric: bool
     scales: tuple[float, ...]
-
-    @property
-    def is_total(self) -> bool:
-        """Whether it is a plain sum of three columns or more."""
-        return self.text.count(" + ") > 1 and not set(self.text) & set("-*/(")
+    # Whether the equation may as well be solved for another column, which was not tried.
+    is_open: bool = False
 
 
 def _ratio(a: Floats, b: Floats) -> Floats:

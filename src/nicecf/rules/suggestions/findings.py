@@ -52,7 +52,9 @@ def findings(facts: TableFacts) -> tuple[Suggestion, ...]:
     by_name = [one for one in protected(facts, [one.features for one in groups]) if not computed & set(one.features)]
     never_change = _once([*by_name, *ids])
     fixed = {feature for one in never_change if one.is_certain for feature in one.features}
-    groups = [one for one in [*groups, *_calendar(facts, groups, computed)] if not set(one.features) <= fixed]
+    taken = computed.union(*(one.features for one in groups))
+    groups += [one for one in calendar_groups(facts) if not taken & set(one.features)]
+    groups = [one for one in groups if not set(one.features) <= fixed]
     tied = [frozenset(one.features) for one in [*derived, *groups] if one not in lasting]
     return (
         *never_missing(facts),
@@ -64,12 +66,6 @@ def findings(facts: TableFacts) -> tuple[Suggestion, ...]:
         *(one for one in steps(facts) if one.features[0] not in fixed | maybe_computed),
         *derived,
     )
-
-
-def _calendar(facts: TableFacts, groups: Sequence[Suggestion], computed: set[Feature]) -> list[Suggestion]:
-    """Return the groups of dates that share no feature with another group, or with what is computed."""
-    taken = computed | {feature for one in groups for feature in one.features}
-    return [one for one in calendar_groups(facts) if not taken & set(one.features)]
 
 
 def _once(never_change: Sequence[Suggestion]) -> list[Suggestion]:

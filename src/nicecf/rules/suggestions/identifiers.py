@@ -6,7 +6,7 @@ import numpy as np
 
 from nicecf.rules.suggestions.suggestion import Finding, Suggestion, suggest_immutable
 from nicecf.rules.suggestions.table_facts import ColumnFacts, TableFacts
-from nicecf.rules.suggestions.words import AMOUNTS, IDENTIFIER, NUMBERED
+from nicecf.rules.suggestions.words import AMOUNTS, COMPUTED, IDENTIFIER, NUMBERED
 
 _FEWEST_VALUES = 50
 # Of whole numbers, a column of amounts may have so many values as well; of text, hardly ever.
@@ -26,8 +26,8 @@ def identifiers(facts: TableFacts) -> list[Suggestion]:
 
     Text with a new value in more than half of 50 rows or more is certain, and so are whole numbers of which 99 % are
     unique if their name says so (id, number), or if they leave few numbers out and only grow, or only fall, from row to
-    row. Otherwise unique whole numbers are a guess, if random ones would repeat, like a name that says id of values that
-    repeat. A name that says price, income and the like is never an identifier for its values alone.
+    row. Otherwise unique whole numbers are a guess, if random ones would repeat, like a name that says id of values
+    that repeat. Only with such a name too, a price, an income and the like are identifiers.
     """
     return [one for column in facts.columns if (one := _identifier(column)) is not None]
 
@@ -48,8 +48,9 @@ def _identifier(column: ColumnFacts) -> Suggestion | None:
     if n_cells >= _FEWEST_VALUES and is_whole and share >= _NEARLY_ALL:
         span, changes = float(np.ptp(column.present)), np.diff(column.present)
         is_counted = span < _LARGEST_GAP * n_cells and bool((changes > 0).all() or (changes < 0).all())
-        is_amount = bool(AMOUNTS & set(column.words)) and not is_called_id
-        is_certain = not is_amount and (is_counted or is_called_id or bool(NUMBERED & set(column.words)))
+        is_named = is_called_id or bool(NUMBERED & set(column.words))
+        is_amount = not is_named and bool((AMOUNTS | COMPUTED) & set(column.words))
+        is_certain = is_named or (is_counted and not is_amount)
         if is_certain or (not is_amount and n_cells**2 / (2 * span) >= _FEWEST_REPEATED):
             return suggest_immutable("identifier", column.name, is_certain=is_certain, seen=f"{seen}, whole numbers")
     if is_called_id and (is_whole or column.is_text) and column.n_distinct > 2:

@@ -1,4 +1,4 @@
-"""Orders of text levels, by the numbers or the words in them: ``< 100``, ``100 to 500``, ``> 500``; low, medium, high."""
+"""Orders of text levels, by the numbers or words in them: ``< 100``, ``100 to 500``, ``> 500``; low, medium, high."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from nicecf.rules.suggestions.words import AT_LEAST, AT_MOST, SCALES, words_of
 _FEWEST_LEVELS, _MOST_LEVELS = 3, 50
 # Levels such as "unknown" that have no place in the order.
 _MOST_OTHERS = 1
-# No digits of a code such as A14, and no sign of a range such as 100-500.
-_NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)*")
-
-_Interval = tuple[float, float]
+# No digits of a code such as A14; the sign between 100-500 is no minus.
+_NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d{3})*(?:[.,]\d+)?")
+_THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
 
 
 def orders(facts: TableFacts) -> list[Suggestion]:
-    """Return a guess for each column of text whose levels have an order; the direction is for a person to choose.
+    """Return a guess for each column of text of which three levels or more, and all but one, have an order.
 
-    Three levels or more are intervals of numbers that do not overlap, or words of one scale. One more level may have no
-    place in the order.
+    They are intervals of numbers that do not overlap, or words of one scale. The direction is for a person to choose.
     """
     found = []
     for column in facts.columns:
@@ -49,40 +47,28 @@ def _by_numbers(levels: Sequence[str]) -> list[str]:
     """
     intervals = {level: interval for level in levels if (interval := _interval(level)) is not None}
     ordered = sorted(intervals, key=lambda level: intervals[level])
-    overlaps = any(
-        intervals[one][1] > intervals[other][0] or intervals[one] == intervals[other] for one, other in pairwise(ordered)
-    )
-    is_some_range = any(low != high for low, high in intervals.values())
-    return ordered if is_some_range and not overlaps else []
+    bounds = [intervals[level] for level in ordered]
+    overlap = any(one == other or one[1] > other[0] for one, other in pairwise(bounds))
+    return ordered if not overlap and any(low < high for low, high in bounds) else []
 
 
-def _interval(level: str) -> _Interval | None:
+def _interval(level: str) -> tuple[float, float] | None:
     """Return the smallest and the largest number that a level stands for; None if it names none.
 
     >>> _interval("18 to 25"), _interval("65+"), _interval("under 20"), _interval("4 years"), _interval("2020-05-01")
     ((18.0, 25.0), (65.0, inf), (-inf, 20.0), (4.0, 4.0), None)
+    >>> _interval("... >= 200 EUR, or a salary for 1 year"), _interval("(-5, 0]"), _interval("1,000 - 2.000,5")
+    ((200.0, inf), (-5.0, 0.0), (1000.0, 2000.5))
     """
-    numbers = [_read(one) for one in _NUMBER.findall(level)]
-    words, text = set(words_of(level)), level.strip()
-    if not numbers:
-        return None
-    if text.startswith(("<", "≤")) or (len(numbers) == 1 and (AT_MOST & words or re.search(r"[<≤]", text))):
+    numbers = [float(_THOUSANDS.sub("", one).replace(",", ".")) for one in _NUMBER.findall(level)]
+    words, is_one = set(words_of(level)), len(numbers) == 1
+    sign = level.lstrip(" .…")[:1]
+    if numbers and (sign in ("<", "≤") or (is_one and (AT_MOST & words or re.search("[<≤]", level)))):
         return -math.inf, numbers[0]
-    if text.startswith((">", "≥")) or (len(numbers) == 1 and (AT_LEAST & words or re.search(r"[>≥]|\d\s*\+", text))):
+    if numbers and (sign in (">", "≥") or (is_one and (AT_LEAST & words or re.search("[>≥+]", level)))):
         return numbers[0], math.inf
-    if len(numbers) > 2 or numbers[0] > numbers[-1]:
-        return None
-    return numbers[0], numbers[-1]
-
-
-def _read(number: str) -> float:
-    """Return a number as people write it, with points or commas between thousands.
-
-    >>> _read("1,000"), _read("1.000.000"), _read("2.5"), _read("2,5")
-    (1000.0, 1000000.0, 2.5, 2.5)
-    """
-    whole = re.sub(r"[.,](?=\d{3}(?:\D|$))", "", number)
-    return float(whole.replace(",", ".")) if whole.count(".") + whole.count(",") <= 1 else math.nan
+    is_known = 1 <= len(numbers) <= 2 and numbers[0] <= numbers[-1]
+    return (numbers[0], numbers[-1]) if is_known else None
 
 
 def _by_words(levels: Sequence[str]) -> list[str]:

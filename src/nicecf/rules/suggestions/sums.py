@@ -12,49 +12,45 @@ from nicecf.rules.suggestions.derived_search import Form, Match, Search
 from nicecf.rules.suggestions.table_facts import ColumnFacts, spread
 from nicecf.support.types import Bools, Floats
 
-# Rows by which the columns of a sum are guessed: some for each of the 60 columns at most; then all rows tell.
+# Rows by which the parts of a sum are guessed: a few for each of 60 columns. Then all rows tell.
 _SCREENED_ROWS = 400
 _WHOLES = (1.0, 100.0)
-# A part of a sum counts once: a smaller weight comes from rounded values.
+# A part of a sum counts once; a smaller weight comes from rounded values.
 _LEAST_WEIGHT = 0.5
 _MOST_SUMS = 10
 
 
 def sums(search: Search, columns: Sequence[ColumnFacts], among: Sequence[int]) -> Iterator[Match]:
-    """Yield the sums and shares in columns without missing cells, each solved for all of its columns.
+    """Yield the sums in columns without missing cells; of shares, the last one as what the others leave of the whole.
 
-    For each column, non-negative least squares over the others find the parts, instead of a trial of all subsets. Once
-    a sum is found, its total is left out, so that sums of the same parts do not hide each other.
+    The parts of a column are found by non-negative least squares over the others, instead of a trial of all subsets. A
+    total that was found is left out from then on, as sums of the same parts hide each other.
     """
     left = [j for j in among if columns[j].is_present.all()]
+    rows = spread(len(columns[0].values), _SCREENED_ROWS)
     for _ in range(_MOST_SUMS):
-        found = _first_sum(search, columns, left)
-        if not found:
+        if len(left) < 2:
             break
-        yield from found
-        left.remove(found[0].target)
+        table = np.column_stack([columns[j].values[rows] for j in left])
+        found = next(filter(None, (_verified(search, *guess) for guess in _guesses(table, left))), None)
+        if found is None:
+            break
+        yield found
+        left.remove(found.target)
 
 
-def _first_sum(search: Search, columns: Sequence[ColumnFacts], among: Sequence[int]) -> list[Match]:
-    """Return the first sum, solved for its total and then for each part; or shares, solved for each."""
-    if len(among) < 2:
-        return []
-    rows = spread(len(columns[among[0]].values), _SCREENED_ROWS)
-    table = np.column_stack([columns[j].values[rows] for j in among])
+def _guesses(table: Floats, among: Sequence[int]) -> Iterator[tuple[int | None, list[int], float]]:
+    """Yield what may be a total and its parts; or shares of a whole, without a total."""
+    positions = np.array(among)
     for place, total in enumerate(among):
-        others = np.arange(len(among)) != place
-        parts = [among[part] for part in np.flatnonzero(_weights(table, others, table[:, place]) > _LEAST_WEIGHT)]
-        if len(parts) > 2 and (found := _solutions(search, parts, total, 0.0)):
-            return found
+        weights = _weights(table, np.arange(len(among)) != place, table[:, place])
+        yield total, positions[weights > _LEAST_WEIGHT].tolist(), 0.0
     for whole in _WHOLES:
         is_share = (table.min(axis=0) >= 0) & (table.max(axis=0) <= whole)
-        weights = _weights(table, is_share, np.full(len(rows), whole))
-        # If several groups of shares add up, the solution may be a mixture of them, each with a weight of its own.
+        weights = _weights(table, is_share, np.full(len(table), whole))
+        # If several groups of shares add up, the weights may be a mixture of them: one weight for each group.
         for weight in np.unique(np.round(weights[weights > 1e-3], 3)):
-            shares = [among[part] for part in np.flatnonzero(np.abs(weights - weight) <= 1e-3)]
-            if len(shares) > 1 and (found := _solutions(search, shares, None, whole)):
-                return found
-    return []
+            yield None, positions[np.abs(weights - weight) <= 1e-3].tolist(), whole
 
 
 def _weights(table: Floats, use: Bools, wanted: Floats) -> Floats:
@@ -62,27 +58,20 @@ def _weights(table: Floats, use: Bools, wanted: Floats) -> Floats:
     scales = np.abs(table).max(axis=0)
     use = use & (scales > 0)
     weights = np.zeros(table.shape[1])
-    if use.any():
-        with suppress(RuntimeError):  # too many iterations: columns of which some nearly follow from others
-            weights[use] = nnls(table[:, use] / scales[use], wanted)[0] / scales[use]
+    with suppress(RuntimeError):  # too many iterations, where some columns nearly follow from others
+        weights[use] = nnls(table[:, use] / scales[use], wanted)[0] / scales[use] if use.any() else 0.0
     return weights
 
 
-def _solutions(search: Search, parts: Sequence[int], total: int | None, whole: float) -> list[Match]:
-    """Return the equation solved for its total, if that is a column, and for each part, where this holds in all rows."""
-    numbers = [f"{{{place}}}" for place in range(len(parts))]
-    found = []
+def _verified(search: Search, total: int | None, parts: Sequence[int], whole: float) -> Match | None:
+    """Return the sum, if it holds in all rows; of shares, solved for the last one that tells enough."""
+    if len(parts) < (2 if total is None else 3):
+        return None
+    names = [f"{{{place}}}" for place in range(len(parts))]
     if total is not None:
-        form = Form(" + ".join(numbers), "", lambda *of: sum(of), len(parts), True, (1.0,))
-        found.append(search.verified(total, form, tuple(parts), 1.0))
-        if found == [None]:
-            return []
-    for part in parts:
-        others = tuple(one for one in parts if one != part)
-        if total is None:
-            form = Form(" - ".join([f"{whole:g}", *numbers[:-1]]), "", lambda *of: whole - sum(of), 0, False, (1.0,))
-            found.append(search.verified(part, form, others, 1.0))
-        else:
-            form = Form(" - ".join(numbers), "", lambda first, *of: first - sum(of), 0, False, (1.0,))
-            found.append(search.verified(part, form, (total, *others), 1.0))
-    return [one for one in found if one is not None]
+        form = Form(" + ".join(names), "", lambda *of: sum(of), len(parts), True, (1.0,), is_open=True)
+        return search.verified(total, form, tuple(parts), 1.0)
+    text = " - ".join([f"{whole:g}", *names[:-1]])
+    form = Form(text, "", lambda *of: whole - sum(of), len(parts) - 1, True, (1.0,), is_open=True)
+    others = {part: tuple(one for one in parts if one != part) for part in reversed(parts)}
+    return next(filter(None, (search.verified(part, form, others[part], 1.0) for part in others)), None)

@@ -54,27 +54,24 @@ _NOT_ONE_WAY = {"since", "last", "remaining", "left", "max", "min", "required", 
 IDENTIFIER = {"id", "ids", "uuid", "guid", "identifier", "kennung", "kundennummer", "kontonummer", "iban", "ssn"}
 NUMBERED = {"number", "no", "nr", "num", "nummer", "key", "code", "name", "index", "phone", "email", "telefon"}
 
-# What is unique in each row of some tables, and no identifier.
+# What may be unique in each row, and is no identifier.
 AMOUNTS = {
-    "price", "cost", "costs", "amount", "income", "salary", "wage", "value", "revenue", "sales", "fee", "tax", "rent",
-    "balance", "savings", "debt", "total", "sum", "population", "area", "distance", "duration", "weight", "size",
-    "preis", "kosten", "betrag", "einkommen", "gehalt", "lohn", "wert", "umsatz", "gebuehr", "steuer", "miete", "saldo",
-    "schulden", "summe", "einwohner", "flaeche", "entfernung", "dauer", "gewicht", "groesse",
+    "price", "cost", "costs", "income", "salary", "wage", "value", "revenue", "sales", "fee", "tax", "rent", "savings",
+    "debt", "population", "distance", "duration", "weight", "size", "preis", "kosten", "einkommen", "gehalt", "lohn",
+    "wert", "umsatz", "steuer", "miete", "schulden", "einwohner", "flaeche", "dauer", "gewicht", "groesse",
 }  # fmt: skip
 
-# Levels of categories with an order, from low to high.
+# Levels of categories with an order, from low to high; and words that say that a number is the largest, or smallest.
 SCALES = (
-    ("very low", "low", "medium", "high", "very high"), ("low", "moderate", "high"), ("low", "middle", "high"),
-    ("low", "normal", "high"), ("very small", "small", "medium", "large", "very large"), ("xs", "s", "m", "l", "xl"),
-    ("never", "rarely", "sometimes", "often", "always"), ("minor", "moderate", "major"), ("mild", "moderate", "severe"),
-    ("very poor", "poor", "fair", "good", "very good", "excellent"), ("very bad", "bad", "good", "very good"),
-    ("little", "moderate", "quite rich", "rich"), ("young", "middle", "old"), ("new", "used", "old"),
-    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"), ("bronze", "silver", "gold", "platinum"),
+    ("none", "very low", "low", "moderate", "high", "very high"), ("very low", "low", "medium", "high", "very high"),
+    ("low", "normal", "high"), ("xs", "s", "m", "l", "xl"), ("small", "medium", "large"), 
+    ("never", "rarely", "sometimes", "often", "always"), ("mild", "moderate", "severe"), ("minor", "moderate", "major"),
+    ("very poor", "poor", "fair", "good", "very good", "excellent"), ("bronze", "silver", "gold", "platinum"),
+    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
     ("none", "primary", "secondary", "tertiary"), ("primary", "secondary", "bachelor", "master", "phd"),
-    ("sehr niedrig", "niedrig", "mittel", "hoch", "sehr hoch"), ("gering", "mittel", "hoch"), ("klein", "mittel", "groß"),
-    ("nie", "selten", "manchmal", "oft", "immer"), ("schlecht", "mittel", "gut", "sehr gut"), ("leicht", "mittel", "schwer"),
+    ("sehr niedrig", "niedrig", "mittel", "hoch", "sehr hoch"), ("gering", "mittel", "hoch"),
+    ("klein", "mittel", "groß"), ("nie", "selten", "manchmal", "oft", "immer"), ("schlecht", "mittel", "gut"),
 )  # fmt: skip
-# Words in a level that say that its number is the largest, or the smallest.
 AT_MOST = {"under", "below", "less", "up", "until", "most", "fewer", "unter", "bis", "weniger", "hoechstens"}
 AT_LEAST = {"over", "above", "more", "least", "older", "plus", "ueber", "ab", "mehr", "mindestens"}
 
