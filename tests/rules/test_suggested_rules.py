@@ -86,13 +86,18 @@ def test_what_is_certain_of_any_table_are_rules_that_do_not_contradict_each_othe
     random = rng(seed)
     X = pd.DataFrame(index=range(n_rows))
     for j in range(n_columns):
-        kind = random.integers(0, 6)
+        kind = random.integers(0, 8)
         base = random.integers(0, random.integers(1, 50) + 1, n_rows)
         X[f"{'age' if j % 2 else 'size'}_{j}"] = [
             base, base * 0.5, base.astype(str), np.where(base % 3 == 0, np.nan, base), base % 2 == 0,
-            np.arange(n_rows) * 5,
+            np.arange(n_rows) * 5, pd.Timestamp("2020-03-01") + pd.to_timedelta(base * 40, unit="D"),
+            np.array(["< 5", "5-9", "> 9"])[base % 3],
         ][kind]  # fmt: skip
     X["copy"] = X["size_0"]
+    if n_columns > 3 and len(numbers := X.select_dtypes("number").columns) > 1:
+        X["total"] = X[numbers].sum(axis=1, skipna=False)
+    if len(dates := X.select_dtypes("datetime").columns):
+        X["year"], X["days"] = X[dates[0]].dt.year, (X[dates[-1]] - X[dates[0]]).dt.days
     read = tomllib.loads(str(suggest_rules(X)))
     fixed = {*read.get("immutable", []), *read.get("protected", [])}
     assert not fixed & (read.get("step", {}).keys() | read.get("derived", {}).keys())

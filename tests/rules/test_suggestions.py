@@ -259,6 +259,128 @@ def test_a_derived_column_needs_no_step():
     assert found(X, "step", "derived") == {"rent = 50": True, "debt = 50": True, 'total = "rent + debt"': True}
 
 
+# Sums of many columns, and shares of a whole.
+
+
+def amounts(n_columns, n=N):
+    return pd.DataFrame(rng(1).integers(0, 900, (n, n_columns)), columns=[f"of_{j}" for j in range(n_columns)])
+
+
+def test_a_sum_of_many_columns_is_derived_and_certain_if_only_the_total_is_called_one():
+    X = amounts(9)
+    parts = ["of_0", "of_2", "of_3", "of_5", "of_8"]
+    text = " + ".join(parts)
+    assert found(X.assign(total=X[parts].sum(axis=1)), "derived") == {f'total = "{text}"': True}
+    assert found(X.assign(all=X[parts].sum(axis=1)), "derived") == {f'all = "{text}"': False}
+    halves = (X / 8).round(2)
+    rounded = halves.assign(total=halves[parts].sum(axis=1).round(1))
+    assert found(rounded, "derived") == {f'total = "round({text}, 1)"': True}
+    rounded.loc[3, "total"] += 0.2
+    assert found(rounded, "derived") == {}
+
+
+def test_sums_with_the_same_parts_do_not_hide_each_other():
+    X = amounts(9)
+    X["paid"] = X[["of_0", "of_1", "of_2", "of_3"]].sum(axis=1)
+    X["total"] = X["paid"] + X["of_5"] + X["of_6"] + X["of_7"] + X["of_8"]
+    derived = {one.features[0]: set(one.features[1:]) for one in suggestions_of(X) if one.kind == "derived"}
+    assert derived["paid"] == {"of_0", "of_1", "of_2", "of_3"}
+    assert derived["total"] in ({*X} - {"paid", "total", "of_4"}, {"paid", "of_5", "of_6", "of_7", "of_8"})
+
+
+@pytest.mark.parametrize(("whole", "decimals"), [(1, None), (100, 1)])
+def test_shares_of_a_whole_are_a_guess_of_the_last_one(whole, decimals):
+    X = pd.DataFrame(whole * rng(1).dirichlet(np.full(4, 5.0), N), columns=["rent", "food", "travel", "rest"])
+    other = pd.DataFrame(rng(2).dirichlet(np.ones(3), N), columns=["a", "b", "c"])
+    if decimals is not None:
+        X = X.round(decimals).assign(rest=lambda X: (whole - X["rent"] - X["food"] - X["travel"]).round(decimals))
+    expected = f"{whole} - rent - food - travel"
+    expected = expected if decimals is None else f"round({expected}, {decimals})"
+    table = X.join(amounts(4)).join(other)
+    assert found(table, "derived") == {f'rest = "{expected}"': False, 'c = "1 - a - b"': False}
+    table.loc[9, ["rest", "c"]] += 0.3
+    assert found(table, "derived") == {}
+
+
+# Dates.
+
+
+def moments(tz=None):
+    start = pd.Timestamp("2015-02-01", tz=tz) + pd.to_timedelta(rng(1).integers(0, 2_500, N), unit="D")
+    return pd.DataFrame({"start": start, "end": start + pd.to_timedelta(rng(2).integers(0, 300, N), unit="D")})
+
+
+def test_the_time_from_one_date_to_another_is_derived():
+    X = moments().assign(lasted=lambda X: X["end"] - X["start"])
+    X["days"] = X["lasted"].dt.days
+    X["weeks"] = (X["days"] / 7).round(1)
+    X["opened_before"] = (X["days"] + (np.arange(N) == 7)).astype(float)
+    assert found(X[["start", "end", "days", "lasted"]], "derived") == {
+        'days = "(end - start) / \\"1 day\\""': True,
+        'lasted = "end - start"': True,
+    }
+    assert found(X[["weeks", "end", "start"]], "derived") == {'weeks = "round((end - start) / \\"7 days\\", 1)"': True}
+    assert found(X[["opened_before", "end", "start"]], "derived") == {}
+    X.loc[X.index % 5 == 0, "end"] = pd.NaT
+    (one,) = (one for one in suggestions_of(X[["start", "end", "days"]]) if one.kind == "derived")
+    assert one.seen == "equal in all 320 rows with these values"
+
+
+@pytest.mark.parametrize("tz", [None, "Europe/Berlin"])
+def test_parts_of_a_date_come_from_the_same_row_as_the_date(tz):
+    X = moments(tz).assign(year=lambda X: X["start"].dt.year, month=lambda X: X["start"].dt.month_name())
+    X["ends_on"] = X["end"].dt.day_name()
+    X["size"] = rng(3).integers(0, 9, N)
+    assert found(X, "calendar") == {'["start", "year", "month"]': True, '["end", "ends_on"]': True}
+    rules = tomllib.loads(to_toml(suggestions_of(X)))
+    assert rules["groups"] == [["start", "year", "month"], ["end", "ends_on"]]
+    X.loc[5, ["year", "ends_on"]] = [2035, "never"]
+    assert found(X, "calendar") == {'["start", "month"]': True}
+
+
+# Orders of levels.
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        ["... < 100 DM", "100 <= ... < 500 DM", "... >= 500 DM / or a salary for 1 year"],
+        ["0-9", "10-19", "20-29", "100+"],
+        ["bis 1.000 €", "1.000 bis 2.500 €", "über 2.500 €"],
+        ["[-10,0)", "[0,10)", "[10,200)"],
+        ["Low", "Medium", "High"],
+        ["very poor", "poor", "good"],
+    ],
+    ids=str,
+)
+def test_levels_that_say_their_order_are_a_guess_of_it(levels):
+    X = pd.DataFrame({"level": rng(1).choice([*levels, "unknown"], N), "age": rng(2).integers(18, 80, N)})
+    entry = f"level = [{', '.join(json.dumps(level, ensure_ascii=False) for level in levels)}]"
+    assert found(X, "order") == {entry: False}
+    text = to_toml(suggestions_of(X))
+    assert tomllib.loads(text)["increasing"] == {}
+    read = tomllib.loads(text.replace("# level = ", "level = ").replace("# age = ", "age = "))
+    assert read["increasing"] == {"age": True, "level": levels}
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        ["1", "2", "3"],
+        ["A11", "A12", "A13"],
+        ["2020-05-01", "2020-06-01", "2021-01-01"],
+        ["0-10", "5-15", "15-20"],
+        ["< 5", "> 5"],
+        ["red", "green", "low", "blue"],
+        ["own", "rent", "for free"],
+        ["< 5", "5-9", "none", "unknown", "lost"],
+    ],
+    ids=str,
+)
+def test_other_levels_have_no_order(levels):
+    assert found(pd.DataFrame({"level": rng(1).choice(levels, N)}), "order") == {}
+
+
 # Relations.
 
 
@@ -324,6 +446,26 @@ def test_identifiers_and_free_text_never_change():
         ("remark",): ("free_text", False),
         ("reason",): ("free_text", False),
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_certain"),
+    [
+        ("number", rng(1).permutation(N), True),
+        ("row", np.arange(N), True),
+        ("back", np.arange(N)[::-1], True),
+        ("visit", 1_000 + np.cumsum(rng(2).integers(1, 3, N)), True),
+        ("x", rng(1).permutation(N) + 1, False),
+        ("price", rng(1).permutation(N) + 1, None),
+        ("price", np.arange(N) + 1, None),
+        ("gesamtbetrag", rng(1).permutation(N) + 1, False),
+        ("total_amount", rng(1).permutation(N) + 1, None),
+    ],
+    ids=str,
+)
+def test_unique_numbers_are_identifiers_for_certain_if_they_count_rows_or_are_called_so(name, values, is_certain):
+    found = [one.is_certain for one in suggestions_of(pd.DataFrame({name: values})) if one.section == "immutable"]
+    assert found == ([] if is_certain is None else [is_certain])
 
 
 def test_text_that_is_mostly_new_is_certain():
@@ -421,6 +563,20 @@ def test_steps_are_found_and_one_broken_row_has_none():
     X.loc[3, ["fifties", "sevens"]] = [51, 8]
     X.loc[3, ["halves", "whole"]] = 0.3
     assert found(X, "step") == {}
+
+
+def test_a_grid_that_does_not_begin_at_zero_has_no_step():
+    celsius = rng(1).integers(-10, 40, N)
+    X = pd.DataFrame(
+        {
+            "fahrenheit": celsius * 9 / 5 + 32,
+            "of_tenths": (rng(2).integers(-100, 400, N) / 10 * 1.8 + 32).round(2),
+            "of_halves": rng(3).integers(-20, 80, N) * 0.9 + 32,
+            "kelvin": (celsius / 2 + 273.15).round(2),
+            "celsius": celsius / 2,
+        }
+    )
+    assert found(X, "step") == {"celsius = 0.5": True}
 
 
 def test_numbers_that_are_rounded_by_their_size_have_no_step():

@@ -16,6 +16,8 @@ _FEWEST_LEVELS, _MOST_LEVELS = 3, 50
 _MOST_OTHERS = 1
 # No digits of a code such as A14; the sign between 100-500 is no minus.
 _NUMBER = re.compile(r"(?<![\w.,])-?\d+(?:[.,]\d{3})*(?:[.,]\d+)?")
+# In [0,10), the comma stands between two numbers.
+_BRACKET = re.compile(r"^([\[(][^,]*),")
 _THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
 
 
@@ -60,7 +62,9 @@ def _interval(level: str) -> tuple[float, float] | None:
     >>> _interval("... >= 200 EUR, or a salary for 1 year"), _interval("(-5, 0]"), _interval("1,000 - 2.000,5")
     ((200.0, inf), (-5.0, 0.0), (1000.0, 2000.5))
     """
-    numbers = [float(_THOUSANDS.sub("", one).replace(",", ".")) for one in _NUMBER.findall(level)]
+    numbers = [
+        float(_THOUSANDS.sub("", one).replace(",", ".")) for one in _NUMBER.findall(_BRACKET.sub(r"\1 ; ", level))
+    ]
     words, is_one = set(words_of(level)), len(numbers) == 1
     sign = level.lstrip(" .…")[:1]
     if numbers and (sign in ("<", "≤") or (is_one and (AT_MOST & words or re.search("[<≤]", level)))):
