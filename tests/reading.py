@@ -49,22 +49,31 @@ def read_sentence(text, called, language="en"):
     chance = r"[<>]?[\d.,]+ %"
     kind, found = first_match(
         text,
+        phrases,
         {
-            "line": pattern(phrases["line.sentence_found"], other_chance=chance, chance=chance),
-            "plain": pattern(phrases["sentence.found"], other_chance=chance, chance=chance),
+            "line": pattern(phrases["sentence.found"], other_chance=chance, chance=chance, line=line_of(phrases)),
             "score": pattern(phrases["score.sentence_found"]),
             "nearest": pattern(phrases["score.sentence_nearest"]),
         },
     )
-    return Told(read_changes(found["changes"], called, phrases), kind, found.groupdict())
+    return Told(read_changes(found["changes"], called, phrases), kind, found)
 
 
-def first_match(text, patterns):
-    """The first of some kinds that a text is one of, and what it says."""
+def line_of(phrases):
+    """What may stand behind a probability: nothing, or what decides, in brackets."""
+    return f"(?:{re.escape(phrases['line.in_brackets']).replace(re.escape('{line}'), '.+?')})?"
+
+
+def first_match(text, phrases, patterns):
+    """The first of some kinds that a text is one of, and what it says; "plain" where it names no line."""
     found = {kind: re.fullmatch(one, text) for kind, one in patterns.items()}
     kind = next((kind for kind, match in found.items() if match), None)
     assert kind is not None, text
-    return kind, found[kind]
+    fields = found[kind].groupdict()
+    if kind == "line":
+        before, after = phrases["line.in_brackets"].split("{line}")
+        fields["line"] = fields["line"].removeprefix(before).removesuffix(after)
+    return ("plain" if kind == "line" and not fields["line"] else kind), fields
 
 
 def read_changes(condition, called, phrases):
@@ -102,11 +111,12 @@ def read_bullets(text, called, language="en"):
     changes = read_lines(text, called, language)
     assert len(changes) == len(lines), text
     one = "_one" if len(lines) == 1 else ""
-    keys = {"line": "line.bullets_found", "score": "score.bullets_found", "plain": "bullets.found"}
-    patterns = {kind: pattern(phrases[f"{key}{one}"], count=r"\d+") for kind, key in keys.items()}
-    kind, found = first_match(head, patterns)
-    assert int(found.groupdict().get("count", 1)) == len(lines)
-    return Told(changes, kind, found.groupdict())
+    keys = {"line": "bullets.found", "score": "score.bullets_found"}
+    own = {"count": r"\d+", "line": line_of(phrases)}
+    patterns = {kind: pattern(phrases[f"{key}{one}"], **own) for kind, key in keys.items()}
+    kind, found = first_match(head, phrases, patterns)
+    assert int(found.get("count", 1)) == len(lines)
+    return Told(changes, kind, found)
 
 
 def number(text, language="en"):
@@ -208,13 +218,13 @@ def assert_true(cfs, model, rows, language="en", decide=None):
         assert classes[decided[at]] == fields["decision"]
         assert classes[decided_then[at]] == fields["other"]
         assert_says_the_same(one, read_bullets(bullets[line], called, language))
+        of = quantity_of(fields["quantity"], classes, wording)
+        assert_reads_as(fields["chance"], now[at, of], language)
+        assert_reads_as(fields["other_chance"], then[at, of], language)
         if one.kind == "plain":
-            assert_reads_as(fields["chance"], now[at, decided[at]], language)
-            assert_reads_as(fields["other_chance"], then[at, decided_then[at]], language)
-        else:
-            of = quantity_of(fields["quantity"], classes, wording)
-            assert_reads_as(fields["chance"], now[at, of], language)
-            assert_reads_as(fields["other_chance"], then[at, of], language)
+            assert of == decided_then[at]
+            assert percentage(fields["chance"], language)[0] <= 50 <= percentage(fields["other_chance"], language)[0]
+            assert fields["chance"] != fields["other_chance"]
     return texts
 
 

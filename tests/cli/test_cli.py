@@ -733,7 +733,7 @@ class TestShow:
         }  # fmt: skip
         pd.DataFrame([cells]).to_parquet("o.parquet")
         out = run("show", "o.parquet", "7")[1]
-        assert "Row 7: 0 (90 %), would be 1 (60 %)" in out
+        assert "Row 7: 0 (P(1) 10 %), would be 1 (P(1) 60 %)" in out
         assert max(map(len, out.splitlines())) <= 80
         assert "missing" in out
         assert "were" in run("show", "o.parquet", "7", "--style", "sentence")[1]
@@ -830,7 +830,7 @@ class TestFormulas:
         for label in odd:
             assert run("show", "--", "out.csv", label)[1].startswith(f"Row {label}: ")
         shown = run("show", "out.csv", "1")[1]
-        assert "Row '@x: -yes (90 %), would be @no (90 %)" in shown
+        assert "Row '@x: -yes (P(@no) 10 %), would be @no (P(@no) 90 %)" in shown
         assert "feature  now    then  P(@no)\n=kind    '=1+1  =1+1" in shown
         table = pd.read_csv("out.csv")
         own = list(table.columns[1:17])

@@ -271,7 +271,7 @@ def test_classes_that_are_numbers_are_shown_from_german_files(run):
     run("fit", "--train", "train.csv", *FIT[:2], "--classes", "0.5,1.5", *FIT[4:])
     run(*EXPLAIN, "new.csv", *MODEL, "--out", "out.csv")
     assert ";1,5;" in Path("out.csv").read_text("cp1252")
-    assert run("show", "out.csv", "0")[0].startswith("Row 0: 1.5 (99 %), would be 0.5 (")
+    assert run("show", "out.csv", "0")[0].startswith("Row 0: 1.5 (P(0.5) 1 %), would be 0.5 (P(0.5) ")
 
 
 def test_text_that_may_be_numbers_is_told_in_a_plain_file(run):

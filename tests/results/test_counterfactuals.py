@@ -118,8 +118,8 @@ def test_one_answer_in_words():
     nice, X = loans()
     one = nice.explain(X.iloc[[0]])[0]
     assert one.text() == (
-        "If home were own instead of rent and income were 30 instead of 10, the model would say approved (60 %) "
-        "instead of denied (90 %)."
+        "If home were own instead of rent and income were 30 instead of 10, the model would say approved "
+        "instead of denied: the probability of approved would be 60 % instead of 10 %."
     )
     assert repr(one).splitlines() == [
         one.text(),
@@ -130,7 +130,7 @@ def test_one_answer_in_words():
     ]
     assert str(one.changes[1]) == "income: 10 -> 30"
     assert nice.explain(X.iloc[[0]], target_class="denied")[0].text() == (
-        "The model says denied (90 %) already; nothing has to change."
+        "The model says denied already: the probability of denied is 90 %. Nothing has to change."
     )
 
 
@@ -180,7 +180,10 @@ def test_html_escapes_whatever_the_table_holds():
 def test_a_probability_is_never_rounded_to_certainty(probability, said):
     model = lambda X: np.where(X[:, [0]] > 0, [1 - probability, probability], [0.9, 0.1])
     if probability > 0.5:
-        assert f"1 ({said})" in NICE(model).fit(np.array([[0.0], [1.0]]), [0, 1]).explain(np.array([[0.0]]))[0].text()
+        assert (
+            f"of 1 would be {said} "
+            in NICE(model).fit(np.array([[0.0], [1.0]]), [0, 1]).explain(np.array([[0.0]]))[0].text()
+        )
     else:
         assert percent(probability) == said
 

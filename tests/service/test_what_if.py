@@ -54,24 +54,31 @@ class TestAnswers:
         service = served(nice)
         other = one_asked(service, DENIED, {"income": 60})[1]
         assert (
-            other["text"] == "If income were 60.0 instead of 40.0, the model would say yes (94 %) instead of no (77 %)."
+            other["text"]
+            == "If income were 60.0 instead of 40.0, the model would say yes instead of no: the probability of yes would be 94 % instead of 23 %."
         )
         same = one_asked(service, DENIED, {"income": 41})[1]
-        assert same["text"] == "If income were 41.0 instead of 40.0, the model would still say no (73 %, now 77 %)."
+        assert (
+            same["text"]
+            == "If income were 41.0 instead of 40.0, the model would still say no: the probability of no would be 73 %, and is 77 % now."
+        )
         nothing = one_asked(service, DENIED, {})
-        assert nothing[0]["text"] == nothing[1]["text"] == "The model says no (77 %)."
+        assert nothing[0]["text"] == nothing[1]["text"] == "The model says no: the probability of no is 77 %."
         assert [one["reached"] for one in (other, same, nothing[1])] == [True, False, False]
 
     def test_german_is_german(self, nice):
         service = with_wordings(served(nice), de=GERMAN)
         other = one_asked(service, DENIED, {"income": 60, "job": "nurse"}, language="de", display=True)[1]
         assert "Monatseinkommen 60,0 EUR statt 40,0 EUR" in other["text"]
-        assert "auf bewilligt (99 %) statt auf abgelehnt (77 %) entscheiden" in other["text"]
+        assert "auf bewilligt statt auf abgelehnt entscheiden: die Wahrscheinlichkeit für bewilligt" in other["text"]
         assert {c["after"] for c in other["display"]["changes"]} == {"60,0 EUR", "Pflege"}
         same = one_asked(service, DENIED, {"income": 41}, language="de")[1]
-        assert "weiterhin auf abgelehnt entscheiden (73 %, jetzt 77 %)" in same["text"]
+        assert (
+            "weiterhin auf abgelehnt entscheiden: die Wahrscheinlichkeit für abgelehnt wäre 73 %, jetzt ist sie 77 %"
+            in same["text"]
+        )
         nothing = one_asked(service, DENIED, {}, language="de")[1]
-        assert nothing["text"].endswith(" entscheidet auf abgelehnt (77 %).")
+        assert nothing["text"].endswith(" entscheidet auf abgelehnt: die Wahrscheinlichkeit für abgelehnt ist 77 %.")
 
     def test_a_number_is_said_as_it_was_chosen(self, nice):
         _, then = one_asked(served(nice), DENIED, {"income": 60.123456})

@@ -110,7 +110,8 @@ def test_missing_values_travel_in_both_directions():
     to_missing = nice.explain(train.iloc[[1]])
     assert to_missing.to_frame()["late"].isna().all()
     assert (
-        to_missing[0].text() == "If late were missing instead of 3, the model would say 1 (100 %) instead of 0 (100 %)."
+        to_missing[0].text()
+        == "If late were missing instead of 3, the model would say 1 instead of 0: the probability of 1 would be 100 % instead of 0 %."
     )
 
 

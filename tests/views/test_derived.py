@@ -77,14 +77,14 @@ def cfs():
 
 TEXTS = {
     "sentence": "If for were car instead of tv and income were 60,000 instead of 40,000, which makes burden 0.16 "
-    "instead of 0.24, the model would say approved (58 %) instead of denied (88 %).",
+    "instead of 0.24, the model would say approved instead of denied: the probability of approved would be 58 % instead of 12 %.",
     "bullets": """\
-The model says denied (88 %). With these 2 changes together it would say approved (58 %):
+The model says denied: the probability of approved is 12 %. With these 2 changes together it would be 58 %, and the model would say approved:
 - for: car instead of tv
 - income: 60,000 instead of 40,000
 - which makes burden 0.16 instead of 0.24""",
     "analyst": """\
-denied (88 %) -> approved (58 %); P(approved) was 12 %; 2 changes, 2 steps, distance 2; donor: training row 1
+denied -> approved; P(approved) 12 % -> 58 %; 2 changes, 2 steps, distance 2; donor: training row 1
 1. for tv: 1 -> 0 | step 1: P(approved) 42 % | 25 % of the distance
 1. for car: 0 -> 1 | step 1: P(approved) 42 % | 25 % of the distance
 2. income: 40,000 -> 60,000 | step 2: P(approved) 58 % | 50 % of the distance
@@ -118,7 +118,7 @@ def test_several_columns_that_follow_are_said_together():
     one = explained(row, rules & Constraints(immutable=["income"]), X=X)[0]
     assert one.text() == (
         "If debt were 400 instead of 800, which makes burden 0.16 instead of 0.32 and yearly 4,800 instead of 9,600, the "
-        "model would say approved (58 %) instead of denied (74 %)."
+        "model would say approved instead of denied: the probability of approved would be 58 % instead of 26 %."
     )
     assert "1 change, 1 step" in one.text("analyst")
     letter = one.text("letter", wording=Wording(names={"yearly": "what you pay a year"}, units={"yearly": "EUR"}))
@@ -132,7 +132,7 @@ def test_one_category_over_several_columns_is_one_change():
     cfs = explained(loans().iloc[[0]].assign(income=60_000, burden=0.16))
     assert cfs.batch.n_changes.tolist() == [1]
     assert cfs[0].text("bullets") == (
-        "The model says denied (72 %). With this change it would say approved (58 %):\n- for: car instead of tv"
+        "The model says denied: the probability of approved is 28 %. With this change it would be 58 %, and the model would say approved:\n- for: car instead of tv"
     )
     assert "if this had been different:\n- for: car instead of tv\n\n" in cfs[0].text("letter")
 
@@ -231,7 +231,7 @@ def test_what_follows_may_be_a_category_and_is_quoted_where_it_would_be_misread(
     rules = Constraints(derived={"class": lambda X: np.where(X["income"] > 50_000, "low", "high, which makes")})
     assert explained(rules=rules, model=ByClass(), X=X)[0].text() == (
         'If income were 60,000 instead of 40,000, which makes class low instead of "high, which makes", the model would '
-        "say approved (80 %) instead of denied (70 %)."
+        "say approved instead of denied: the probability of approved would be 80 % instead of 30 %."
     )
 
 
@@ -275,7 +275,9 @@ class Smooth:
 
 def told(text):
     """What a sentence says of each column after the change, and of the decision."""
-    changes, label, chance = re.fullmatch(r"If (.+), the model would say (\w+) \((.+ %)\) instead of .+", text).groups()
+    changes, label, chance = re.fullmatch(
+        r"If (.+), the model would say (\w+) instead of .+ would be (.+ %) instead of .+", text
+    ).groups()
     return dict(re.findall(r"(\w+) (?:were )?(\S+) instead of", changes)), label, chance
 
 
@@ -519,7 +521,7 @@ def test_a_row_that_contradicts_itself_is_shown_as_the_model_decided_on_it():
     assert cfs[0].text() == (
         "No counterfactual: the row contradicts itself: 'burden' is 0.44, but 0.16 follows from its other columns."
     )
-    assert regions_of(cfs[0]).marks[0].words.endswith(": denied (98 %)")
+    assert regions_of(cfs[0]).marks[0].words.endswith(": denied (P(denied) 98 %)")
     wording = Wording(names={"burden": "the share that goes into debts"})
     assert "the share that goes into debts is 0.44, but 0.16 follows" in cfs[0].text(wording=wording)
     assert "Some of the information that we hold does not go together. Please ask us to check it first." in cfs[0].text(

@@ -12,6 +12,7 @@ from nicecf import NICE, Wording, from_score
 from nicecf.models.criterion import Criterion, percentages
 from nicecf.views import exported_table
 from nicecf.views.plots.data.changes import changes_of
+from nicecf.views.words.line import Line
 from reading import (
     LANGUAGES,
     assert_reads_as,
@@ -265,8 +266,60 @@ def test_a_plain_decision_of_two_classes_has_no_line():
     X, model = applications(), Risk()
     y = model.classes_[argmax(model.predict_proba(X))]
     cfs = NICE(model).fit(X, y).explain(X[:3])
-    assert re.fullmatch(r"If .+, the model would say \w+ \(.+ %\) instead of \w+ \(.+ %\)\.", cfs[0].text())
-    assert exported_table.table(cfs.batch)["line"].isna().all()
+    told = r"If .+, the model would say (\w+) instead of \w+: the probability of \1 would be .+ % instead of .+ %\."
+    assert re.fullmatch(told, cfs[0].text())
+    assert_true(NICE(model).fit(X, y).explain(X[:40]), model, X[:40])
+    written = exported_table.table(cfs.batch)
+    assert {json.loads(line)["kind"] for line in written["line"]} == {"plain"}
+    # A file of an earlier version leaves it out.
+    for frame in (written, written.assign(line=None)):
+        assert [one.restyled("sentence") for one in exported_table.read_outcomes(frame, "a file")] == cfs.texts()
+
+
+NEARLY = {
+    "sentence": {
+        "en": "the model would say good instead of bad: the probability of good would be 50.4 % instead of 49.8 %.",
+        "de": "würde das Modell auf good statt auf bad entscheiden: die Wahrscheinlichkeit für good wäre 50,4 % statt 49,8 %.",
+    },
+    "bullets": {
+        "en": "The model says bad: the probability of good is 49.8 %. With this change it would be 50.4 %, and the model would say good:",
+        "de": "Das Modell entscheidet auf bad: die Wahrscheinlichkeit für good ist 49,8 %. Mit dieser Änderung läge der Wert bei 50,4 %, und das Modell würde auf good entscheiden:",
+    },
+    "analyst": {
+        "en": "bad -> good; P(good) 49.8 % -> 50.4 %; 1 change,",
+        "de": "bad -> good; P(good) 49,8 % -> 50,4 %; 1 Änderung,",
+    },
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_probabilities_are_of_one_class_and_differ_on_the_sides_of_one_half(language):
+    """Not "good (50 %) instead of bad (50 %)", nor a number of each class."""
+    X, wording = pd.DataFrame({"a": [0, 1]}), Wording(language=language)
+    model = lambda X: np.where(X[["a"]] > 0, [0.496, 0.504], [0.502, 0.498])
+    cfs = NICE(model, classes=["bad", "good"]).fit(X, ["bad", "good"]).explain(X[:1])
+    for style, of_language in NEARLY.items():
+        assert of_language[language] in cfs[0].text(style, wording=wording)
+    now, then = ("49,8", "50,4") if language == "de" else ("49.8", "50.4")
+    figures = cfs[0].letter("eu_authority", fields={"role": "-", "reference": "-"}, wording=wording)
+    assert re.search(rf"In (figures|Zahlen): \S+ \S+ \S+ good \w+ .*{then} % .*{now} %", figures)
+    page = cfs.to_html(wording=wording)
+    pairs = [cfs.worded(wording)._repr_html_(), page, str(cfs[0].plot(wording=wording)._repr_mimebundle_())]
+    for shown in pairs:
+        assert f"P(good) {now} %" in shown.replace("&nbsp;", " ")
+        assert f"P(good) {then} %" in shown.replace("&nbsp;", " ")
+    assert not re.search(r"\(50 %\)|50,? %", page + repr(cfs[0]))
+
+
+def test_with_two_classes_the_probability_that_is_told_is_that_of_the_new_class():
+    """However little it rises, and whatever the error of rounding in it."""
+    before, after = np.array([[0.7, 0.3], [0.50002, 0.49998]]), np.array([[0.1, 0.9], [0.49999, 0.50001]])
+    decided = np.array([0, 0])
+    near = Line.plain("good", 0.4996, 0.62)
+    assert (near.before, near.after) == ("49.96", "62.00")
+    for n_more in (0, 1):
+        criterion = Criterion("highest", (np.nan, np.nan), n_more=n_more)
+        assert criterion.quantities(before, after, decided, 1 - decided)[0].tolist() == [1, 1]
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------

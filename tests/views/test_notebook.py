@@ -243,7 +243,7 @@ def test_many_changes_are_folded_and_the_sentence_with_them():
     shown, more = root.all("table")
     assert (len(cells(shown)), len(cells(more))) == (16, 26)
     assert more.is_in("details")
-    assert "With 40 changes together, the model would say 1 (100 %) instead of 0 (100 %)." in root.text()
+    assert "With 40 changes together, the model would say 1 (P(1) 100 %) instead of 0 (P(1) 0 %)." in root.text()
     assert [one.text() for one in root.all("summary")] == ["In one sentence", "25 more changes"]
     (many,) = read(cfs._repr_html_()).all("table")
     assert [one.text() for one in many.all("summary")] == ["32 more"]

@@ -247,7 +247,7 @@ class TestNumbersOfTheVariants:
         assert [line.name for line in table.lines] == ["age", "home"]
         assert table.lines[0].cells == (Cell("20"), Cell("40", True), Cell("40", True))
         assert [[cell.text for cell in line.cells] for line in table.foot] == [
-            ["0 (90 %)", "1 (80 %)", "1 (80 %)"],
+            ["0 (P(1) 10 %)", "1 (P(1) 80 %)", "1 (P(1) 80 %)"],
             ["", "2", "2"],
             ["", "1.667", "1.667"],  # 20 of 30 years, and a category
         ]
@@ -351,7 +351,7 @@ class TestNumbersOfTheRegions:
         assert [(mark.kind, mark.x, mark.y) for mark in shown.marks] == [
             ("row", 20.0, 0.0), ("donor", 40.0, 1.0), ("counterfactual", 40.0, 1.0),
         ]  # fmt: skip
-        assert shown.marks[1].words == "donor (training row 2): age 40, home own: 1 (80 %)"
+        assert shown.marks[1].words == "donor (training row 2): age 40, home own: 1 (P(1) 80 %)"
 
     def test_numbers_that_change_are_chosen_then_those_in_which_the_donor_differs(self):
         X = pd.DataFrame({"a": [0.0, 1.0, 0.3], "b": [0.0, 0.2, 1.0], "c": [0.0, 0.9, 1.0], "same": [5.0] * 3})
@@ -519,9 +519,19 @@ class TestDrawing:
 
     def test_the_variants_say_all_values(self, tenant):
         texts = written(plots.variants({"sparsity": tenant, "$none$": tenant}))
-        assert {"row", "sparsity", "$none$", "age", "20", "40", "rent", "own", "0 (90 %)", "1 (80 %)", "1.667"} <= set(
-            texts
-        )
+        assert {
+            "row",
+            "sparsity",
+            "$none$",
+            "age",
+            "20",
+            "40",
+            "rent",
+            "own",
+            "0 (P(1) 10 %)",
+            "1 (P(1) 80 %)",
+            "1.667",
+        } <= set(texts)
         assert texts.count("▸") == 4
 
     def test_the_regions_name_classes_marks_and_features(self, tenant):
@@ -568,7 +578,7 @@ class TestDrawing:
             assert any(
                 text.startswith("No counterfactual was found: no training row gives") for text in written(draw(none))
             )
-            assert "The model says 1 (80 %) already; nothing has to change." in written(draw(done))
+            assert "The model says 1 (P(1) 80 %) already; nothing has to change." in written(draw(done))
         assert any("No counterfactual was found" in text for text in written(plots.regions(none)))
         assert "nothing has to change" in " ".join(written(plots.regions(done)))
 
@@ -644,7 +654,7 @@ class TestPicture:
         assert picture._repr_png_().startswith(b"\x89PNG")
         assert (
             picture.alt
-            == "What would make it 1 instead of 0: age 20 → 40, home rent → own. The decision goes from 0 (90 %) to 1 (80 %)."
+            == "What would make it 1 instead of 0: age 20 → 40, home rent → own. The decision goes from 0 (P(1) 10 %) to 1 (P(1) 80 %)."
         )
         assert repr(picture).startswith("<Picture: What would make it 1 instead of 0: age 20 → 40")
         assert picture.figure.get_label() == picture.alt

@@ -176,7 +176,10 @@ def test_a_number_is_rounded_as_far_as_the_decision_and_its_probability_allow():
             NICE(model, classes=["low", "high"]).fit(X, np.where(X["a"] > 5, "high", "low")).explain(X[51:])[0].text()
         )
 
-    assert text(4.95, 4.95) == "If a were 5.00 instead of 1.23, the model would say high (80 %) instead of low (80 %)."
+    assert (
+        text(4.95, 4.95)
+        == "If a were 5.00 instead of 1.23, the model would say high instead of low: the probability of high would be 80 % instead of 20 %."
+    )
     # 5.00 would be decided otherwise; and in the last, it would be decided the same, but not with 80 %.
     assert "If a were 5.0004 instead of 1.2346," in text(5.0001, 4.95)
     assert "If a were 5.00043 instead of 1.23457," in text(5.0001, 5.00041)
@@ -297,25 +300,25 @@ def small(**options):
 def test_bullets():
     nice, X = small()
     assert nice.explain(X[:1])[0].text("bullets") == (
-        "The model says denied (85 %). With these 2 changes together it would say approved (65 %):\n"
+        "The model says denied: the probability of approved is 15 %. With these 2 changes together it would be 65 %, and the model would say approved:\n"
         "- home: own instead of rent\n"
         "- late payments: 1 instead of 3"
     )
     assert nice.explain(X[2:])[0].text("bullets") == (
-        "The model says denied (65 %). With this change it would say approved (65 %):\n- home: own instead of rent"
+        "The model says denied: the probability of approved is 35 %. With this change it would be 65 %, and the model would say approved:\n- home: own instead of rent"
     )
 
 
 def test_what_an_analyst_gets():
     nice, X = small()
     assert nice.explain(X[:1])[0].text("analyst") == (
-        "denied (85 %) -> approved (65 %); P(approved) was 15 %; 2 changes, 2 steps, distance 1.67; "
+        "denied -> approved; P(approved) 15 % -> 65 %; 2 changes, 2 steps, distance 1.67; "
         "donor: training row 2 (late payments), 1 (home)\n"
         "1. home: rent -> own | step 1: P(approved) 45 % | 60 % of the distance\n"
         "2. late payments: 3 -> 1 | step 2: P(approved) 65 % | 40 % of the distance"
     )
     assert nice.with_search(search="greedy").explain(X[:1])[0].text("analyst") == (
-        "denied (85 %) -> approved (75 %); P(approved) was 15 %; 2 changes, 2 steps, distance 2; donor: training row 1\n"
+        "denied -> approved; P(approved) 15 % -> 75 %; 2 changes, 2 steps, distance 2; donor: training row 1\n"
         "1. late payments: 3 -> 0 | step 1: P(approved) 45 % | 50 % of the distance\n"
         "2. home: rent -> own | step 2: P(approved) 75 % | 50 % of the distance"
     )
@@ -458,7 +461,7 @@ def told_about(before, after, style="sentence", **wording):
     ],
 )
 def test_values_read_well(before, after, said):
-    assert told_about(before, after).startswith(f"If {said}, the model would say yes (100 %)")
+    assert told_about(before, after).startswith(f"If {said}, the model would say yes instead of no: ")
     for style in STYLES:
         assert "\n  lines" not in told_about(before, after, style)
 
@@ -478,7 +481,10 @@ def test_whatever_the_categories_they_stand_in_one_line_and_differ(pair):
 
 @pytest.mark.parametrize(
     ("labels", "said"),
-    [([0, 1], "say 1 (90 %) instead of 0 (90 %)"), ([False, True], "say yes (90 %) instead of no (90 %)")],
+    [
+        ([0, 1], "say 1 instead of 0: the probability of 1 would be 90 % instead of 10 %"),
+        ([False, True], "say yes instead of no: the probability of yes would be 90 % instead of 10 %"),
+    ],
 )
 def test_labels_that_are_no_text(labels, said):
     X = pd.DataFrame({"a": [0, 1]})
@@ -488,7 +494,7 @@ def test_labels_that_are_no_text(labels, said):
 
 def test_certainty_is_only_said_of_what_is_certain():
     X = pd.DataFrame({"a": [0, 1]})
-    for probability, said in ((1.0, "(100 %)"), (1 - 1e-12, "(>99 %)"), (0.99499, "(99 %)")):
+    for probability, said in ((1.0, " 100 %"), (1 - 1e-12, " >99 %"), (0.99499, " 99 %")):
         model = lambda X, p=probability: np.where(X[["a"]] > 0, [1 - p, p], [p, 1 - p])
         cfs = NICE(model).fit(X, [0, 1]).explain(X[:1])
         for style in ("sentence", "bullets", "analyst"):
@@ -529,7 +535,7 @@ def test_names_units_and_classes_are_those_of_people():
     one = nice.explain(X[:1])[0]
     assert one.text(wording=wording) == (
         "If your home were own house instead of rent house and late payments were 1 a year instead of 3 a year, the "
-        "model would say granted (65 %) instead of turned down (85 %)."
+        "model would say granted instead of turned down: the probability of granted would be 65 % instead of 15 %."
     )
     for style in STYLES:
         assert "late_payments" not in one.text(style, wording=wording)
@@ -555,11 +561,11 @@ def test_a_wording_in_a_file(tmp_path):
         one.text(wording=Wording.from_toml(path))
     path.write_text(path.read_text().replace('true = "never"\n', ""))
     assert one.text(wording=Wording.from_toml(str(path))) == (
-        "If the first were €5 instead of €0, the model would say good (100 %) instead of 0 (100 %)."
+        "If the first were €5 instead of €0, the model would say good instead of 0: the probability of good would be 100 % instead of 0 %."
     )
     by_bool = Wording(classes={"true": "good"})
     one = NICE(model).fit(X, [False, True]).explain(X[:1])[0]
-    assert "say good (100 %) instead of no" in one.text(wording=by_bool)
+    assert "say good instead of no: the probability of good would be 100 %" in one.text(wording=by_bool)
 
 
 GERMAN = {
@@ -570,7 +576,8 @@ GERMAN = {
     "value.false": "nein",
     "list.last": " und ",
     "sentence.change": "{feature} {after} statt {before} wäre",
-    "sentence.found": "Wenn {changes}, wäre die Entscheidung {other} ({other_chance}) statt {decision} ({chance}).",
+    "sentence.found": "Wenn {changes}, wäre die Entscheidung {other} statt {decision} ({quantity}: {other_chance} statt {chance}{line}).",
+    "line.quantity": "Wahrscheinlichkeit von {label}",
     "letter.title": "Gründe der Entscheidung",
 }
 
@@ -605,8 +612,8 @@ def test_another_language_is_one_file(tmp_path):
     one = NICE(model, optimize="none", classes=["nein", "ja"]).fit(X, ["nein", "ja"]).explain(X[:1])[0]
     for language in (german, str(german)):
         assert one.text(wording=Wording(language=language, units={"zins": "%"})) == (
-            "Wenn zins 3,50 % statt 7,25 % wäre und haus ja statt nein wäre, wäre die Entscheidung ja (100\u00a0%) "
-            "statt nein (100\u00a0%)."
+            "Wenn zins 3,50 % statt 7,25 % wäre und haus ja statt nein wäre, wäre die Entscheidung ja statt nein "
+            "(Wahrscheinlichkeit von ja: 100\u00a0% statt 0\u00a0%)."
         )
     assert one.text("letter", wording=Wording(language=german)).startswith("Gründe der Entscheidung\n\n")
     (tmp_path / "words.toml").write_text('language = "de.toml"\n')

@@ -150,7 +150,7 @@ def _proven(one: Outcome, wording: Wording | None) -> str | None:
 
 
 def _chance_of(one: Outcome, each: SavedChange, wording: Wording | None) -> str:
-    return phrase("cli.show_follows") if each.derived else one.chance(each.probability, wording)
+    return phrase("cli.show_follows") if each.derived else one.chance_after(each, wording)
 
 
 def _folded(text: str) -> str:

@@ -64,7 +64,8 @@ class Criterion:
             rise = after[line, then] - before[line, then]
             fall = before[line, decided] - after[line, decided]
             # A class may win because another loses: then the loss tells, unless something was asked of the winner.
-            loses = (rise < _TELLING) & (fall > rise) & (decided != then) & (self.least is None)
+            # With two classes, one rises by what the other falls.
+            loses = (rise < _TELLING) & (fall > rise) & (decided != then) & (self.least is None) & (len(cutoffs) > 2)
             return np.where(loses, decided, then), limits
         rises = (after[line, then] >= cutoffs[then]) & ~(before[line, then] >= cutoffs[then])
         falls = (before[line, decided] >= cutoffs[decided]) & ~(after[line, decided] >= cutoffs[decided])

@@ -17,7 +17,7 @@ from nicecf.rules.relaxations import Relaxation
 from nicecf.support.phrases import Features, Statement
 from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.formatting import FormattedChange, FormattedExplanation
-from nicecf.views.words.line import Line, lines_of
+from nicecf.views.words.line import Line, Lines
 
 Object: TypeAlias = dict[str, Any]
 
@@ -83,8 +83,8 @@ class Display:
             ends = [one for one in (batch.target.low, batch.target.high) if np.isfinite(one)]
             texts = said.chance, said.other_chance
             return _shown(None, (before, after), texts, ends, self.formatter.label(batch.classes[1]))
-        lines = lines_of(batch)
-        if lines is None:
+        lines = Lines(batch)
+        if batch.criterion.is_plain:
             return self._probability(at, 1 - int(batch.before.decided[at]), [_HALF], "")
         wanted = self._wanted(at) if self.are_chosen and not batch.found[at] else None
         if wanted is not None:

@@ -28,7 +28,7 @@ from nicecf.views.saved_explanation import Outcome, SavedChange
 from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.formatting import FormattedExplanation, formatted
 from nicecf.views.words.importance import by_importance
-from nicecf.views.words.line import Line, lines_of
+from nicecf.views.words.line import Line, LineKind, lines_of
 from nicecf.views.words.wording import Wording
 
 COLUMNS = (
@@ -47,7 +47,7 @@ COLUMNS = (
     "said",
 )
 # Those that a file of an earlier version does not have: why there is no counterfactual, in one word; what decides,
-# where a decision and its probability do not say it all; and what is proven.
+# and what is proven.
 _PROVEN = ("proof", "gap")
 _LATER = ("reason_kind", "line", *_PROVEN)
 # What these are called where the target is scores.
@@ -143,7 +143,7 @@ def _free_names(names: Sequence[Hashable]) -> list[str]:
 
 
 def _lines(batch: Batch) -> list[str | None]:
-    """What decides, as JSON, for each counterfactual; None where a decision and its probability say it all."""
+    """What decides, as JSON, for each counterfactual; None for scores."""
     lines = lines_of(batch)
     if lines is None:
         return [None] * len(batch)
@@ -325,8 +325,8 @@ def _whole(value: Json) -> tuple[str, str, str] | None:
 
 def _line(read: Mapping[str, Json]) -> Line:
     cutoff, least = (None if read[name] is None else _share(read[name]) for name in ("cutoff", "least"))
-    kind: Kind = read["kind"]
-    if kind not in get_args(Kind):
+    kind: LineKind = read["kind"]
+    if kind not in (*get_args(Kind), "plain"):
         raise ValueError(f"what decides is {kind!r}")
     before, after = (str(read[name]) for name in ("before", "after"))
     return Line(_label(read["label"]), before, after, kind, cutoff, least, int(read["n_more"]))

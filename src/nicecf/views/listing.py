@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nicecf.results.batch import Batch, picked
+from nicecf.results.batch import Batch
 from nicecf.results.counterfactual import Change, changes_of
 from nicecf.support.formats import one_line
 from nicecf.support.types import Label
@@ -14,7 +14,7 @@ from nicecf.views import words
 from nicecf.views.documents.columns import aligned
 from nicecf.views.summary.totals import totals_of
 from nicecf.views.telling import Teller
-from nicecf.views.words.line import lines_of
+from nicecf.views.words.line import Lines
 from nicecf.views.words.proven import counted_proofs, formatted_proofs
 from nicecf.views.words.wording import Wording
 
@@ -49,26 +49,12 @@ class Entry:
 def entries(batch: Batch, teller: Teller | None = None) -> list[Entry]:
     """The explanations of a batch, read at once: asking them one by one would take a hundred times as long."""
     teller = teller or Teller(Wording())
-    follows, lines = teller.say("listing.follows"), lines_of(batch)
-    tells = batch.after.decided if lines is None else lines.quantities[0]
-    reached = picked(batch.steps.reached, tells[batch.steps.row()]).tolist()
+    follows, reached, now, then, names = teller.say("listing.follows"), *_chances(batch, teller)
     changes, chances = [], []
     for each, start in zip(changes_of(batch), batch.steps.starts.tolist(), strict=False):
         order = sorted(range(len(each)), key=lambda at: each[at].derived)
         changes.append(tuple(each[at] for at in order))
-        chances.append(
-            tuple(follows if each[at].derived else teller.chance(reached[start + at], batch.target) for at in order)
-        )
-    now, then = (
-        [teller.chance(one, batch.target) for one in scored.probability.tolist()]
-        for scored in (batch.before, batch.after)
-    )
-    names = batch.predicted_after
-    if lines is not None:
-        every = lines.all()
-        now = [teller.chance_of_line(one, one.before) for one in every]
-        then = [teller.chance_of_line(one, one.after) for one in every]
-        names = batch.classes[tells]
+        chances.append(tuple(follows if each[at].derived else reached[start + at] for at in order))
 
     values = zip(
         batch.labels,
@@ -81,12 +67,31 @@ def entries(batch: Batch, teller: Teller | None = None) -> list[Entry]:
         then,
         changes,
         chances,
-        (teller.chance_of(label, batch.target) for label in names),
+        names,
         batch.n_changes.tolist(),
         formatted_proofs(batch, teller.wording),
         strict=True,
     )
     return [Entry(*one) for one in values]
+
+
+def _chances(batch: Batch, teller: Teller) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Return the scores or probabilities after each step, of each row and of its counterfactual, and their name."""
+    if batch.target is not None:
+        text = batch.target.text
+        reached, now, then = (
+            [teller.number(text(score)) for score in scores.tolist()]
+            for scores in (batch.steps.reached[:, 0], batch.before.probability, batch.after.probability)
+        )
+        return reached, now, then, [teller.say("listing.score")] * len(batch)
+    lines = Lines(batch)
+    every = lines.all()
+    return (
+        [teller.percentage(one) for one in lines.steps()],
+        [teller.chance_of_line(one, one.before) for one in every],
+        [teller.chance_of_line(one, one.after) for one in every],
+        [teller.probability_of(one.label) for one in every],
+    )
 
 
 def many_as_text(batch: Batch, wording: Wording | None = None) -> str:

@@ -19,6 +19,7 @@ from nicecf.views.words.formatter import Formatter, readable_names
 from nicecf.views.words.formatting import FormattedChange, FormattedExplanation, obstacle
 from nicecf.views.words.line import Line
 from nicecf.views.words.proven import proof_sentence
+from nicecf.views.words.saying import named_chance
 from nicecf.views.words.wording import Wording
 
 # The styles that a table has all the parts of; the analyst's needs distances.
@@ -105,6 +106,13 @@ class Outcome:
             return formatter.number(f"{probability:.6g}")
         return formatter.chances(np.array([probability]))[0]
 
+    def chance_after(self, change: SavedChange, wording: Wording | None = None) -> str:
+        """Return the probability or the score after a step, the last as it is elsewhere."""
+        line = self._line
+        if line is None or change.probability != self.probability:
+            return self.chance(change.probability, wording)
+        return Formatter(Wording() if wording is None else wording).percentage(line.after)
+
     @property
     def chance_of(self) -> str:
         """What stands above probabilities, or scores."""
@@ -125,19 +133,17 @@ class Outcome:
         one = self.parts(Formatter(Wording() if wording is None else wording))
         label, chance = (one.other, one.other_chance) if is_after else (one.decision, one.chance)
         wording = wording or Wording()
-        if self.line is not None:
-            chance = wording.say("line.of", quantity_of=one.quantity_of, chance=chance)
-        return wording.say("table.decision", decision=label, chance=chance)
+        return wording.say("table.decision", decision=label, chance=named_chance(one, wording, chance))
 
     def parts(self, formatter: Formatter) -> FormattedExplanation:
         """The explanation in parts, with the digits of the table: there is no model to ask."""
         wording = formatter.wording
-        chances = np.array([self.probability_before, self.probability if self.found else 0.0])
-        now, then = (self.chance(one, wording) for one in chances.tolist())
-        told: dict[str, Any] = {}
-        if self.line is not None:
-            now, then = (formatter.percentage(text) for text in (self.line.before, self.line.after))
-            told = formatter.told(self.line)
+        line = self._line
+        if line is None:
+            now, then = (self.chance(one, wording) for one in (self.probability_before, self.probability))
+        else:
+            now, then = (formatter.percentage(text) for text in (line.before, line.after))
+        told: dict[str, Any] = {} if line is None else formatter.told(line)
         changes = [one.formatted(formatter) for one in self.changes]
         return FormattedExplanation(
             is_found=self.found,
@@ -145,7 +151,6 @@ class Outcome:
             chance=now,
             other=formatter.label(self.predicted_after),
             other_chance=then,
-            other_chance_before="",
             changes=tuple(one for one, of in zip(changes, self.changes, strict=True) if not of.derived),
             distance="",
             donor=None,
@@ -158,6 +163,16 @@ class Outcome:
             proof=self._proven(wording),
             **told,
         )
+
+    @property
+    def _line(self) -> Line | None:
+        """Return what decides; files of earlier versions leave it out for two classes."""
+        if self.line is not None or self.is_score:
+            return self.line
+        before = self.probability_before
+        if not self.found or self.predicted == self.predicted_after:
+            return Line.plain(self.predicted, before, self.probability if self.found else before)
+        return Line.plain(self.predicted_after, 1 - before, self.probability)
 
     def _proven(self, wording: Wording) -> str | None:
         """What is proven, in words; nothing where the file does not say, or says no more than the reason."""

@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 
-from nicecf.models.scores import ScoreTarget
 from nicecf.results.batch import Batch
 from nicecf.support.formats import localised, one_line, said_moment, shown, signed_duration, whole_percent
 from nicecf.support.phrases import Statement, Voice, percent_of, percent_text
@@ -117,20 +116,17 @@ class Teller:
             return shown(value)
         return self.wording.measured(feature, self.number(shown(value)) if isinstance(value, float) else shown(value))
 
-    def chance(self, probability: float, target: ScoreTarget | None) -> str:
-        """A probability or, with its target, a score."""
-        return self.percent(probability) if target is None else self.number(target.text(probability))
+    def percentage(self, number: str) -> str:
+        """Return a number of percent as text."""
+        return percent_text(number, self.wording.phrases)
 
-    def chance_of(self, label: Label, target: ScoreTarget | None) -> str:
-        """What stands above probabilities of a class, or above scores."""
-        if target is not None:
-            return self.say("listing.score")
-        return self.say("listing.probability_of", label=str(label) if label is None else self.label(label))
+    def probability_of(self, label: Label) -> str:
+        """Return what stands above probabilities of a class."""
+        return self.say("listing.probability_of", label=self.label(label))
 
     def chance_of_line(self, line: Line, number: str) -> str:
-        """The quantity of a line with its value, a number of percent."""
-        chance = percent_text(number, self.wording.phrases)
-        return self.say("line.of", quantity_of=self.label(line.label), chance=chance)
+        """Return the quantity of a line with its value, a number of percent."""
+        return self.say("line.of", quantity_of=self.label(line.label), chance=self.percentage(number))
 
     def statement(self, *statements: Statement) -> str:
         """Reasons, notes or rules in words; names that nobody gave are in quotes."""

@@ -58,8 +58,8 @@ class FormattedExplanation:
     ``derived``: what follows from the changes. ``obstacle``: the reason as a letter says it, without the names of
     features that may not change at all; ``named_obstacle``: with them. ``is_score``: a chance
     is a score, and the decision whether it lies in the target; ``out_of_reach``: the target, if it does not.
-    ``quantity``: where a decision and its chance do not say it all, what every chance here is of, the same before and
-    after; ``quantity_of``: the class it is the probability of; ``line``: what decides. ``is_same``: the decision stays
+    ``quantity``: what every chance here is of, the same before and after, "" for scores; ``quantity_of``: the class
+    it is the probability of; ``line``: what decides, where that has to be said. ``is_same``: the decision stays
     as it is, and what changes is that it meets all that was asked for. ``target``: the decision that was asked for, if
     it was a certain one. ``proof``: what is proven of it, a sentence, where that was asked for.
     """
@@ -69,7 +69,6 @@ class FormattedExplanation:
     chance: str
     other: str
     other_chance: str
-    other_chance_before: str
     changes: tuple[FormattedChange, ...]
     distance: str
     donor: str | None
@@ -79,7 +78,7 @@ class FormattedExplanation:
     derived: tuple[FormattedChange, ...] = ()
     is_score: bool = False
     out_of_reach: str | None = None
-    quantity: str | None = None
+    quantity: str = ""
     quantity_of: str = ""
     line: str = ""
     is_same: bool = False
@@ -100,28 +99,20 @@ class FormattedExplanation:
             "chance": self.chance,
             "other": self.other,
             "other_chance": self.other_chance,
-            "other_chance_before": self.other_chance_before,
-            "quantity": self.quantity or "",
+            "quantity": self.quantity,
             "quantity_of": self.quantity_of,
-            "line": self.line,
         }
 
 
 def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[FormattedExplanation]:
     """The explanations in parts. ``ask``: whether the model may be asked how far numbers can be rounded."""
     changes, derived = _formatted_changes(batch, formatter, ask=ask)
-    now, then, of_then = (
-        formatter.chances(each, batch.target)
-        for each in (
-            batch.before.probability,
-            batch.after.probability,
-            picked(batch.before.probabilities, batch.after.decided),
-        )
-    )
     labels = [formatter.label(label) for label in batch.classes]
     proofs, lines = formatted_proofs(batch, formatter.wording), lines_of(batch)
     told: list[dict[str, str]] = [{} for _ in range(len(batch))]
-    if lines is not None:
+    if lines is None:
+        now, then = (formatter.chances(one.probability, batch.target) for one in (batch.before, batch.after))
+    else:
         every = lines.all()
         now, then = ([formatter.percentage(getattr(one, when)) for one in every] for when in ("before", "after"))
         told = [formatter.told(one) for one in every]
@@ -132,7 +123,6 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
             chance=now[i],
             other=labels[batch.after.decided[i]],
             other_chance=_at_example(then[i], changes[i], formatter),
-            other_chance_before=of_then[i],
             changes=changes[i],
             distance=formatter.number(f"{batch.distances[i]:.3g}"),
             donor=_formatted_donor(batch, i, formatter),

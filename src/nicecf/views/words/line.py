@@ -1,9 +1,10 @@
-"""The decision as it is deployed, in words: one quantity before and after, and the line that it must cross."""
+"""The decision as it is deployed, in words: one probability before and after, and the line that it must cross."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -11,6 +12,11 @@ from nicecf.models.criterion import Kind, percentages
 from nicecf.results.batch import Batch, picked
 from nicecf.support.phrases import Probability, Statement, plain_classes
 from nicecf.support.types import Floats, Ints, Label
+
+# How a result is decided; "plain": the more probable of two classes, of which nothing more has to be said.
+LineKind: TypeAlias = Kind | Literal["plain"]
+# The cut-off of a plain decision.
+_HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -23,14 +29,21 @@ class Line:
     label: Label
     before: str
     after: str
-    kind: Kind
-    cutoff: float | None
-    least: float | None
-    n_more: int
+    kind: LineKind
+    cutoff: float | None = None
+    least: float | None = None
+    n_more: int = 0
+
+    @classmethod
+    def plain(cls, label: Label, before: float, after: float) -> Line:
+        """Return that of a plain decision: the probabilities of a class before and after."""
+        return cls(label, *percentages(before, after, (_HALF,)), "plain")
 
     @property
     def clauses(self) -> tuple[Statement, ...]:
-        """What decides, what was asked for, who else must agree."""
+        """What decides, what was asked for, who else must agree; nothing if the decision is plain."""
+        if self.kind == "plain":
+            return ()
         if self.cutoff is None:
             clauses = [Statement("line.cutoffs" if self.kind == "cutoff" else f"line.{self.kind}")]
         else:
@@ -48,7 +61,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """The quantities and lines of a batch, for which the more probable of two classes is not all there is to it."""
+    """The quantities and lines of a batch of decisions."""
 
     batch: Batch
 
@@ -83,7 +96,7 @@ class Lines:
             Line(
                 self.batch.classes[of[i]],
                 *percentages(before[i], after[i], self._limits(limits[i])),
-                criterion.kind,
+                "plain" if criterion.is_plain else criterion.kind,
                 None if np.isnan(limits[i]) else float(limits[i]),
                 # Where there is no counterfactual, this class is not the one that it was asked of.
                 criterion.least if self.batch.found[i] else None,
@@ -93,10 +106,12 @@ class Lines:
         ]
 
     def _limits(self, cutoff: float) -> tuple[float, ...]:
+        if self.batch.criterion.is_plain:
+            return (_HALF,)
         least = self.batch.criterion.least
         return (*(() if np.isnan(cutoff) else (cutoff,)), *(() if least is None else (least,)))
 
 
 def lines_of(batch: Batch) -> Lines | None:
-    """The quantities and lines of a batch; None where a decision and its probability say it all."""
-    return None if batch.criterion.is_plain or batch.target is not None else Lines(batch)
+    """The quantities and lines of a batch; None if its model gives scores."""
+    return None if batch.target is not None else Lines(batch)

@@ -20,7 +20,6 @@ import numpy as np
 
 from nicecf.results.batch import Batch, picked
 from nicecf.results.provenance import Maker
-from nicecf.support.formats import whole_percent
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.schema import differs
@@ -259,15 +258,16 @@ def _taken_literally(batch: Batch, maker: Maker, lines: Ints, values: Floats, as
 
 def _are_as_probable(batch: Batch, lines: Ints, probabilities: Floats) -> Bools:
     """Whether the decisions on the counterfactuals of some lines are as probable as these were, as a text shows it."""
-    of_lines = lines_of(batch)
+    of_lines, target, then = lines_of(batch), batch.target, batch.after.probabilities[lines]
     if of_lines is not None:
-        now_said, then_said = (of_lines.after(lines, one) for one in (probabilities, batch.after.probabilities[lines]))
-        return np.array([one == other for one, other in zip(now_said, then_said, strict=True)], dtype=bool)
-    now, then = picked(probabilities, batch.after.decided[lines]), batch.after.probability[lines]
-    if batch.target is not None:
-        text = batch.target.text
-        return np.array([text(one) == text(other) for one, other in zip(now.tolist(), then.tolist(), strict=True)])
-    return np.asarray(whole_percent(now) == whole_percent(then))
+        texts = [of_lines.after(lines, one) for one in (probabilities, then)]
+    else:
+        assert target is not None  # Without lines, the model gives scores.
+        texts = [
+            [target.text(score) for score in picked(one, batch.after.decided[lines]).tolist()]
+            for one in (probabilities, then)
+        ]
+    return np.array([now == before for now, before in zip(*texts, strict=True)], dtype=bool)
 
 
 def _fixed(value: float, places: int, dtype: Dtype = _FLOAT64) -> str:

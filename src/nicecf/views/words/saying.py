@@ -7,18 +7,19 @@ from nicecf.views.words.wording import Wording
 
 
 def say(one: FormattedExplanation, wording: Wording, phrase: str, **fields: object) -> str:
-    """A phrase about the model's decision; of a score and its target, or of one quantity and its line, if these tell.
+    """Return a phrase about the model's decision, or about a score and its target.
 
     ``fields``: those beside what is said of the decision itself.
     """
-    kind = "score" if one.is_score else "line" if one.quantity is not None else None
-    own = f"{kind}.{phrase.replace('.', '_')}"
-    return wording.say(own if own in wording.phrases else phrase, **(one.outcome | fields))
+    own = f"score.{phrase.replace('.', '_')}"
+    line = {"line": wording.say("line.in_brackets", line=one.line) if one.line else ""}
+    is_own = one.is_score and own in wording.phrases
+    return wording.say(own if is_own else phrase, **(one.outcome | line | fields))
 
 
 def named_chance(one: FormattedExplanation, wording: Wording, chance: str) -> str:
-    """A chance of an explanation, with the class that it is of where that is not the decision it stands beside."""
-    if one.quantity is None:
+    """Return a probability of an explanation with the class that it is of; a score as it is."""
+    if one.is_score:
         return chance
     return wording.say("line.of", quantity_of=one.quantity_of, chance=chance)
 

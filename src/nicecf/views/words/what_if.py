@@ -9,7 +9,7 @@ from nicecf.views.words.wording import Wording
 
 def what_if_sentence(one: FormattedExplanation, wording: Wording) -> str:
     """What the model would say of other values: another decision, or still the same; or why they cannot be."""
-    kind = "score_" if one.is_score else "line_" if one.quantity is not None else ""
+    kind = "score_" if one.is_score else ""
     if one.reason:
         return wording.say("what_if.impossible", reason=one.reason)
     if not one.changes:

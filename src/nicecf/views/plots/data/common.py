@@ -111,21 +111,28 @@ class Explanation:
 
     @property
     def now(self) -> str:
-        """The decision on the row: ``denied (51 %)``."""
-        return self._with_chance(self.decided, is_after=False)
+        """Return the decision on the row: ``denied (P(approved) 49 %)``."""
+        lines = lines_of(self.batch)
+        before = self.batch.before
+        if lines is None:
+            return self._with_chance(self.decided, self.formatter.chance(before.probability[0]))
+        (line,) = lines.all()
+        return self._with_chance(self.decided, self.formatter.formatter.chance_of(line, line.before))
 
     @property
     def then(self) -> str:
-        """The decision on the counterfactual."""
-        return self._with_chance(self.target, is_after=True)
+        """Return the decision on the counterfactual."""
+        return self.decision_on(int(self.batch.after.decided[0]), self.batch.after.probabilities[0])
 
-    def _with_chance(self, decision: str, *, is_after: bool) -> str:
-        """A decision with its chance; where that takes naming, with that of the quantity that tells."""
-        scored, lines = self.batch.after if is_after else self.batch.before, lines_of(self.batch)
-        chance = self.formatter.chance(scored.probability[0])
-        if lines is not None:
-            (line,) = lines.all()
-            chance = self.formatter.formatter.chance_of(line, line.after if is_after else line.before)
+    def decision_on(self, decided: int, probabilities: Floats) -> str:
+        """Return a decision with its score, or with the probability of the class that is told of the row."""
+        lines, label = lines_of(self.batch), self.formatter.label(decided)
+        if lines is None:
+            return self._with_chance(label, self.formatter.chance(probabilities[decided]))
+        (line,), (number,) = lines.all(), lines.after(np.array([0]), probabilities[None])
+        return self._with_chance(label, self.formatter.formatter.chance_of(line, number))
+
+    def _with_chance(self, decision: str, chance: str) -> str:
         return self.teller.say("table.decision", decision=decision, chance=chance)
 
     @property

@@ -121,8 +121,8 @@ def regions_of(one: Counterfactual, features: Pair | None = None, wording: Wordi
         map_decided, map_probability = _finer(everywhere)
     classes = tuple(map(this.formatter.label, range(len(this.batch.classes))))
     # Of the row itself it is known: where it contradicts itself, the model was asked about what would follow.
-    others = zip(decided[len(places) + 1 :], probability[len(places) + 1 :], strict=True)
-    decisions = [this.now, *(f"{classes[code]} ({this.formatter.chance(share)})" for code, share in others)]
+    others = zip(decided[len(places) + 1 :].tolist(), probabilities[len(places) + 1 :], strict=True)
+    decisions = [this.now, *(this.decision_on(*one) for one in others)]
     marks = tuple(
         Mark(kind, _place(x, x_codes, values[across]), _place(y, y_codes, values[up]), *_words(this, kind, at, says))
         for (kind, values), at, says in zip(shown, _formatted(this, points, across, up), decisions, strict=True)
