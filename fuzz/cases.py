@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from fuzz import models, mutations, options, possible, resumed, tables
+from fuzz import budgets, models, mutations, options, possible, resumed, tables
 from fuzz.checks import OF_ANSWERS, Answer, Facts, nothing_is_written_to, snapshot
 from fuzz.misuse import misused
 from fuzz.relations import RELATIONS, Explained
@@ -60,8 +60,8 @@ def run_case(seed: int, number: int) -> Outcome:
     random = np.random.default_rng([seed, number])
     kind = str(
         random.choice(
-            ["explain", "plain", "possible", "file", "record", "misuse", "changed model", "order", "resumed"],
-            p=[0.53, 0.14, 0.1, 0.05, 0.05, 0.05, 0.05, 0.02, 0.01],
+            ["explain", "plain", "possible", "file", "record", "misuse", "changed model", "order", "resumed", "budget"],
+            p=[0.5, 0.14, 0.1, 0.05, 0.05, 0.05, 0.05, 0.02, 0.01, 0.03],
         )
     )
     with warnings.catch_warnings():
@@ -442,6 +442,15 @@ def _resumed(random: Random, outcome: Outcome) -> None:
     )
 
 
+def _budget(random: Random, outcome: Outcome) -> None:
+    """More time never finds fewer, whatever the rules are."""
+    case = budgets.draw(random)
+    outcome.cover("growing time budgets", *(f"rule: {name}" for name in case.rules))
+    outcome.n_found, wrong = ask(outcome, "explain, timed", lambda: budgets.fewer_in_more_time(random, case))
+    outcome.n_explained = len(case.rows)
+    outcome.note("more time never finds fewer", wrong)
+
+
 _KINDS: dict[str, Callable[[Random, Outcome], None]] = {
     "explain": _explain,
     "possible": _possible,
@@ -452,4 +461,5 @@ _KINDS: dict[str, Callable[[Random, Outcome], None]] = {
     "changed model": _changed_model,
     "order": _order,
     "resumed": _resumed,
+    "budget": _budget,
 }

@@ -253,7 +253,7 @@ class NICE(Explainer):
         ``time_budget``: in seconds. The rows are always scored, and then each has its donor as an answer, which is
         improved while time lasts; ``notes`` says what was left out. A model call that has started is waited for; none
         is started that is expected to take too long. (Under rules the donor must be searched for: if time runs out
-        first, the row has no answer.)
+        first, the row has no answer; more time never finds fewer.)
 
         ``progress``: True shows a bar on stderr, False none, None one on a terminal if the call takes longer than a
         second; or a function of (rows done, total rows). If the rest of the call will take more than a minute, by the

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from clock import Clock, set_clock
-from nicecf import NICE, OptionError
+from nicecf import NICE, Constraints, OptionError
 from strategies import as_lists, problems
 
 OBJECTIVES = ["plausibility", "proximity", "sparsity"]
@@ -63,6 +63,36 @@ def test_a_budget_that_is_not_used_up_changes_nothing(search, optimize, p):
     free, _, _ = timed(p, optimize, search, None)
     assert as_lists(cfs.to_frame()) == as_lists(free.to_frame())
     assert cfs.notes.tolist() == free.notes.tolist()
+
+
+@pytest.mark.parametrize("row", [0.0, 0.003])
+@pytest.mark.parametrize("search", ["greedy", "thorough"])
+@pytest.mark.parametrize(
+    ("rules", "options"),
+    [
+        ({"max_changes": 1, "immutable": [0]}, {}),
+        ({"max_changes": 2, "increasing": [0, 4], "decreasing": [2]}, {"min_count": 2}),
+        ({"max_changes": 3, "groups": [[1, 3]]}, {"share_donor": False, "min_probability": 0.6}),
+        ({"max_changes": 2, "ranges": {0: (-1.0, 1.0)}}, {"mix_donors": False, "optimize": "proximity"}),
+    ],
+)
+def test_under_rules_more_time_finds_no_fewer_and_asks_about_the_same_rows_first(patched, rules, options, search, row):
+    X = np.random.default_rng(0).normal(size=(120, 5)).round(1)
+    asked = []
+    clock = Clock(lambda X: (asked.extend(X.tolist()), model(X))[1], call=0.3, row=row)
+    set_clock(patched, clock)
+    y = (X.sum(axis=1) > 0).astype(int)
+    explainer = NICE(clock, search=search, constraints=Constraints(**rules), **options).fit(X, y)
+    found, before = np.zeros(15, dtype=bool), []
+    for budget in [0.4, 0.7, 1, 1.3, 1.6, 2, 3, 5, 8, 15, 40]:
+        asked.clear()
+        cfs = explainer.explain(X[:15], time_budget=budget)
+        assert (cfs.found >= found).all(), (
+            f"{found.sum()} were found in less than {budget} s, and {cfs.found.sum()} now"
+        )
+        assert asked[: len(before)] == before
+        found, before = cfs.found, list(asked)
+    assert (explainer.explain(X[:15]).found >= found).all()
 
 
 def table(n=200, d=8):

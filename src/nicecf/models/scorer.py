@@ -13,10 +13,13 @@ from pandas.util import hash_array
 from nicecf.exceptions import ModelError
 from nicecf.models import classifier as _classifier
 from nicecf.support.clock import now
-from nicecf.support.types import Floats, Ints
+from nicecf.support.types import Bools, Floats, Ints
 
 # The time to find out which rows to add, in seconds: mostly a search for a second donor.
 _LOOKING_AHEAD = 0.002
+# With a deadline, a call takes about this long, in seconds or in calls without rows, whichever is more. Longer calls
+# save little overhead, and fewer of their answers are used when time runs out.
+_SECONDS_AT_ONCE, _CALLS_AT_ONCE = 0.25, 4.0
 
 RowFunction = Callable[[Floats], Floats]
 LookAhead = Callable[[], Floats]
@@ -43,6 +46,18 @@ class Cost:
 
     call: float
     row: float
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows go into one call of a search with a deadline.
+
+        The deadline itself plays no part in it: the calls up to any moment are the same whatever the time budget is,
+        so that a larger one never finds less.
+
+        >>> Cost(call=0.5, row=0.01).rows_at_once
+        200
+        """
+        return max(1, int(max(_SECONDS_AT_ONCE, _CALLS_AT_ONCE * self.call) / max(self.row, 1e-9)))
 
     @property
     def rows_worth_a_call(self) -> int:
@@ -80,10 +95,11 @@ class RememberedRows:
         self._forget(0)
 
     def __call__(self, function: RowFunction, rows: Floats, look_ahead: LookAhead | None = None) -> Floats:
-        """The function's answers, one line per row.
+        """Return the function's answers, one line per row.
 
-        If the function must be called at all, the rows of ``look_ahead`` are included in the same call: they may be
-        needed next.
+        The function may answer only the first of the rows that it is called with. If it must be called at all, the rows
+        of ``look_ahead`` are included in the same call: they may be needed next. What was answered before the function
+        raises OutOfTime is remembered.
         """
         if self._rows.shape[1] != rows.shape[1]:
             self._forget(rows.shape[1])
@@ -91,10 +107,10 @@ class RememberedRows:
         new = self._new(keys)
         if new and look_ahead is not None and len(ahead := look_ahead()):
             # A row that may never be needed must not cause a failure: ask again without it.
-            with suppress(ModelError):
+            with suppress(ModelError, OutOfTime):
                 both, of_both = np.concatenate([rows, ahead]), keys + _keys(ahead)
                 self._learn(function, both, self._new(of_both))
-                new = {}
+            new = self._new(keys)
         if new:
             self._learn(function, rows, new)
         places = [self._place[key] for key in keys]
@@ -102,10 +118,20 @@ class RememberedRows:
         # Two rows with one key are rare, but there may be some.
         is_other = (_bits(self._rows[places]) != _bits(rows)).any(axis=1)
         if is_other.any():
-            answers[is_other] = function(rows[is_other])
+            answers[is_other] = np.concatenate(list(_in_chunks(function, rows[is_other])))
         if len(self._place) * rows.shape[1] > self._most_cells:
             self._forget(rows.shape[1])
         return answers
+
+    def known(self, rows: Floats) -> tuple[Floats, Bools]:
+        """Return the answers for rows that were asked for before, NaN for others; and which rows were."""
+        answers, is_known = np.full((len(rows), self._width), np.nan), np.zeros(len(rows), dtype=bool)
+        if self._rows.shape[1] == rows.shape[1]:
+            places = np.array([self._place.get(key, -1) for key in _keys(rows)], dtype=np.intp)
+            at = np.flatnonzero(places >= 0)
+            at = at[(_bits(self._rows[places[at]]) == _bits(rows[at])).all(axis=1)]
+            answers[at], is_known[at] = self._answers[places[at]], True
+        return answers, is_known
 
     def _forget(self, n_features: int) -> None:
         self._place: dict[int, int] = {}
@@ -117,28 +143,40 @@ class RememberedRows:
 
     def _learn(self, function: RowFunction, rows: Floats, new: dict[int, int]) -> None:
         """Ask for the rows at the positions in ``new``, and store each under its key."""
-        chosen = rows[list(new.values())]
-        chunk = max(1, _classifier.CELLS_PER_CALL // rows.shape[1])
-        answers = [function(chosen[at : at + chunk]) for at in range(0, len(chosen), chunk)]
-        found = np.concatenate(answers)
-        assert found.shape == (len(new), self._width)
-        first = len(self._place)
-        self._rows = _with_room(self._rows, first + len(new))
-        self._answers = _with_room(self._answers, first + len(new))
-        self._rows[first : first + len(new)] = chosen
-        self._answers[first : first + len(new)] = found
-        self._place.update(zip(new, range(first, first + len(new)), strict=True))
+        keys, chosen = list(new), rows[list(new.values())]
+        for answers in _in_chunks(function, chosen):
+            first, n_new = len(self._place), len(answers)
+            self._rows, self._answers = _with_room(self._rows, first + n_new), _with_room(self._answers, first + n_new)
+            self._rows[first : first + n_new] = chosen[:n_new]
+            self._answers[first : first + n_new] = answers
+            self._place.update(zip(keys[:n_new], range(first, first + n_new), strict=True))
+            keys, chosen = keys[n_new:], chosen[n_new:]
+        assert not keys
+
+
+def _in_chunks(function: RowFunction, rows: Floats) -> Iterator[Floats]:
+    """Call a function that may answer only the first of some rows, until all are answered."""
+    chunk = max(1, _classifier.CELLS_PER_CALL // rows.shape[1])
+    # Terminates: every turn answers at least one row.
+    while len(rows):
+        answers = function(rows[:chunk])
+        assert 0 < len(answers) <= min(chunk, len(rows))
+        yield answers
+        rows = rows[len(answers) :]
 
 
 class Meter:
-    """The answers and the cost of the model in one ``explain`` call; belongs to one call and one thread."""
+    """The answers and the cost of the model in one ``explain`` call; belongs to one call and one thread.
+
+    ``cut_for``: the latest deadline for which a call was made smaller, or was not made.
+    """
 
     def __init__(self, predict: RowFunction, *, cost: Cost) -> None:
         self._predict = predict
         self.cost = cost
         self.calls = 0
         self.rows = 0
-        self.seconds_per_row = 0.0
+        self.cut_for = -np.inf
 
     def __call__(self, rows: Floats) -> Floats:
         """One model call."""
@@ -146,7 +184,6 @@ class Meter:
         outputs = self._predict(rows)
         seconds = now() - start
         self.cost = self.cost.after(seconds, len(rows))
-        self.seconds_per_row = seconds / len(rows)
         self.calls += 1
         self.rows += len(rows)
         return outputs
@@ -161,7 +198,8 @@ class Meter:
 class Scorer:
     """The model in one ``explain`` call: float rows in, outputs out (see `decision`).
 
-    After the ``deadline`` (a time of ``clock.now``) it raises OutOfTime instead of asking.
+    After the ``deadline`` (a time of ``clock.now``) it raises OutOfTime instead of asking. Calls are the same as with a
+    later deadline, up to one that would end after it: that call gets as many rows as there is time for and is the last.
     """
 
     meter: Meter
@@ -199,29 +237,35 @@ class Scorer:
 
     def __call__(self, rows: Floats, look_ahead: LookAhead | None = None) -> Floats:
         """Outputs, one line per row; ``look_ahead`` rows are included if the model must be called."""
-        return self.memory(self._ask, rows, look_ahead if self.looks_ahead else None)
+        is_ahead = self.looks_ahead and not self.is_out_of_time()
+        return self.memory(self._ask, rows, look_ahead if is_ahead else None)
+
+    def in_time(self, rows: Floats, look_ahead: LookAhead | None = None) -> tuple[Floats, Bools]:
+        """Return outputs as far as there is time to ask for them, NaN for other rows; and which rows have them."""
+        try:
+            return self(rows, look_ahead), np.ones(len(rows), dtype=bool)
+        except OutOfTime:
+            return self.memory.known(rows)
 
     def is_out_of_time(self) -> bool:
-        """Whether the deadline has passed."""
-        return self.deadline is not None and now() >= self.deadline
+        """Whether the deadline has passed, or no call would end before it."""
+        return self.deadline is not None and (self.deadline <= self.meter.cut_for or now() >= self.deadline)
 
     def _ask(self, rows: Floats) -> Floats:
-        answers = []
-        # Terminates: every turn removes at least one row.
-        while len(rows):
-            n = self._rows_in_time(len(rows))
-            answers.append(self.meter(rows[:n]))
-            rows = rows[n:]
-        return answers[0] if len(answers) == 1 else np.concatenate(answers)
-
-    def _rows_in_time(self, n_rows: int) -> int:
-        """How many rows the next call may have to finish by the deadline, if each is as slow as in the last call."""
+        """Ask about the first of some rows, as many as go into one call."""
         if self.deadline is None:
-            return n_rows
-        left = self.deadline - now()
-        if left <= 0 or left < self.cost.call + self.cost.row:  # even one row would take too long
+            return self.meter(rows)
+        if self.is_out_of_time():
             raise OutOfTime
-        return max(1, int(min(n_rows, left / max(self.meter.seconds_per_row, 1e-9))))
+        n_rows = min(len(rows), self.cost.rows_at_once)
+        n_in_time = (self.deadline - now() - self.cost.call) / max(self.cost.row, 1e-9)
+        if n_in_time < n_rows:
+            # Another call in what is left could make the estimates, and so the calls, unlike those of a later deadline.
+            self.meter.cut_for = max(self.meter.cut_for, self.deadline)
+            n_rows = int(n_in_time)
+        if n_rows < 1:
+            raise OutOfTime
+        return self.meter(rows[:n_rows])
 
 
 def _keys(rows: Floats) -> list[int]:

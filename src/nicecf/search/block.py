@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from nicecf.models.scorer import OutOfTime
 from nicecf.rules.row_rules import Rules
 from nicecf.search.alternatives import Alternatives
 from nicecf.search.candidates import LEAST, Candidates, Moves, Proposals, distinct, joined
@@ -114,12 +115,17 @@ class Block(RowMoves):
     def ask(self, proposals: Proposals, ahead: Callable[[], Floats] | None = None) -> Candidates:
         """Ask the model about candidates, and keep those that are valid and not beaten.
 
-        ``ahead``: rows that may be wanted next, if the model is called at all.
+        ``ahead``: rows that may be wanted next, if the model is called at all. OutOfTime is raised after the candidates
+        that there was time for are kept.
         """
-        values = proposals.values
-        outputs = self.question.score(values, ahead) if len(values) else self.question.outputs[:0]
-        asked = self.known(proposals.line, values, outputs)
+        line, values = proposals.line, proposals.values
+        if not len(values):
+            return self.known(line, values, self.question.outputs[:0])
+        outputs, is_known = self.question.score.in_time(values, ahead)
+        asked = self.known(line[is_known], values[is_known], outputs[is_known])
         self.keep(asked)
+        if len(asked) < len(values):
+            raise OutOfTime
         return asked
 
     def ask_both(

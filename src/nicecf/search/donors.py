@@ -249,7 +249,10 @@ class _Search:
             at, size = at + size, max(1, min(4 * size, most_rows // len(parts)))
 
     def _offer(self, lines: Ints, places: Ints) -> None:
-        """Take, for each row, the first of some donors that is accepted; those of one row are next to each other."""
+        """Take, for each row, the first of some donors that is accepted; those of one row are next to each other.
+
+        OutOfTime is raised in the end if there were rows that there was no time for; they take none.
+        """
         donors, rules, rows = self._donors, self._rules, self._rows[lines]
         as_they_are = donors.index.values[places]
         values, is_new = with_own_cells(rows, as_they_are if rules is None else rules.project(lines, as_they_are))
@@ -266,9 +269,12 @@ class _Search:
         if is_row_itself.any():  # a training row that is to be explained: what the model says of it is known by now
             donors.check_unchanged(self._panel, places[is_row_itself], score(values[is_row_itself]))
         is_new &= is_open
+        is_left = np.zeros(len(rows), dtype=bool)  # for want of time
         if is_new.any():
-            outputs[is_new] = score(values[is_new])
-        is_accepted = is_open & self._question.accepts(lines, values, outputs)
+            outputs[is_new], is_in_time = score.in_time(values[is_new])
+            is_left = np.isin(lines, lines[is_new][~is_in_time])
+        is_accepted = is_open & ~is_left
+        is_accepted[is_accepted] = self._question.accepts(lines[is_accepted], values[is_accepted], outputs[is_accepted])
         is_asked = is_new
         # Ends: every turn asks about a donor that was not asked about before.
         while True:
@@ -278,14 +284,19 @@ class _Search:
             unknown = chosen[~is_asked[chosen]]
             if not len(unknown):
                 break
-            outputs[unknown] = score(values[unknown])
-            donors.check_unchanged(self._panel, places[unknown], outputs[unknown])
-            is_asked[unknown] = True
+            asked, is_in_time = score.in_time(values[unknown])
+            is_left |= np.isin(lines, lines[unknown[~is_in_time]])
+            is_accepted &= ~is_left
+            unknown, asked = unknown[is_in_time], asked[is_in_time]
+            donors.check_unchanged(self._panel, places[unknown], asked)
+            outputs[unknown], is_asked[unknown] = asked, True
             # At a cut-off, the last digit can be another decision: then the next donor is taken.
-            is_accepted[unknown] = self._question.accepts(lines[unknown], values[unknown], outputs[unknown])
+            is_accepted[unknown] = self._question.accepts(lines[unknown], values[unknown], asked)
         self.place[line] = places[chosen]
         self.values[line] = values[chosen]
         self.reached[line] = outputs[chosen]
+        if is_left.any():
+            raise OutOfTime
 
 
 @dataclass(frozen=True, eq=False)

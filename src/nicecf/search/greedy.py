@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from nicecf.models import classifier
-from nicecf.models.scorer import OutOfTime
 from nicecf.search import objectives
 from nicecf.search.answers import Answers, joined, one_for_each
 from nicecf.search.distance import Heom
@@ -17,7 +16,7 @@ from nicecf.search.lookahead import hybrids_ahead
 from nicecf.search.objectives import Reward, Round
 from nicecf.search.question import Question
 from nicecf.search.walks import Walks, cut_short, jump, walks_of
-from nicecf.support.types import Floats, Ints
+from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.schema import differs
 
 
@@ -48,24 +47,21 @@ def walk_greedily(
     hybrids of later rounds along.
 
     Without a reward it is NICE(none): a jump to the donor. ``to_the_end`` walks on to the donor in any case. When
-    time is up, walks that have not arrived jump to the donor.
+    time is up, walks go on by what the model was asked about before, and jump to the donor where that is not enough.
     """
     if reward is None:
         return jump(question.rows, donors.values, donors.outputs)
     walking = _Walking(question, donors, reward, distance)
-    try:
-        # Ends: each round takes one difference off every active walk, and none is active without differences.
-        while len(walking.active):
-            walking.step(to_the_end=to_the_end)
-            question.report(len(question) - len(walking.active))
-    except OutOfTime:
-        walks = walks_of(walking.current, walking.outputs, walking.steps)
-        return cut_short(walks, walking.active, question.rows, donors.values, donors.outputs)
-    return walks_of(walking.current, walking.outputs, walking.steps)
+    # Ends: each round takes one difference off every active walk, and none is active without differences.
+    while len(walking.active):
+        walking.step(to_the_end=to_the_end)
+        question.report(len(question) - len(walking.active))
+    walks = walks_of(walking.current, walking.outputs, walking.steps)
+    return cut_short(walks, np.flatnonzero(walking.is_cut), question.rows, donors.values, donors.outputs)
 
 
 class _Walking:
-    """Walks that are under way: where they are, and which of them are still ``active``."""
+    """Walks that are under way: where they are, which are still ``active``, and which the deadline cut short."""
 
     def __init__(self, question: Question, donors: Donors, reward: Reward, distance: Heom) -> None:
         self._question = question
@@ -85,12 +81,17 @@ class _Walking:
         self._unlike = differs(rows, self._donors)
         self._left = self._groups.first(self._unlike)
         self.active = np.flatnonzero(self._left.any(axis=1))
+        self.is_cut = np.zeros(len(rows), dtype=bool)
 
     def step(self, *, to_the_end: bool) -> None:
         """One step of every active walk: the swap with the highest reward."""
         walk, feature = np.nonzero(self._left[self.active])
         walk = self.active[walk]
-        reached, error = self._ask(walk, feature)
+        reached, is_known = self._ask(walk, feature)
+        self.is_cut[walk[~is_known]] = True
+        kept = ~self.is_cut[walk]
+        walk, feature, reached = walk[kept], feature[kept], reached[kept]
+        error = self._errors_of(walk, feature)
         score = self._question.panel.scores(reached, self._question.wanted[walk])
         step_distance = self._parts[walk, feature]
         round = Round(
@@ -113,19 +114,27 @@ class _Walking:
         has_arrived = self._question.accepts(moved, self.current[moved], self.outputs[moved]) & (not to_the_end)
         self.active = moved[~has_arrived & self._left[moved].any(axis=1)]
 
-    def _ask(self, walk: Ints, feature: Ints) -> tuple[Floats, Floats | None]:
-        """What the models say of the hybrids with one more swap, and how implausible they are, if that counts."""
-        reached = self._donor_outputs[walk]
+    def _ask(self, walk: Ints, feature: Ints) -> tuple[Floats, Bools]:
+        """Return what the models say of the hybrids with one more swap, and of which hybrids that is known in time."""
+        reached, is_known = self._donor_outputs[walk], np.ones(len(walk), dtype=bool)
         is_hybrid = self._left.sum(axis=1)[walk] > 1  # else only the donor is left to step on
-        error = np.empty(len(walk)) if self._error else None
+        for some, hybrids in self._hybrids(walk, feature):
+            here = is_hybrid[some]
+            if here.any():
+                reached[some][here], is_known[some][here] = self._question.score.in_time(hybrids[here], self._ahead)
+        return reached, is_known
+
+    def _errors_of(self, walk: Ints, feature: Ints) -> Floats | None:
+        """Return how implausible the hybrids with one more swap are; None if that does not count."""
+        if self._error is None:
+            return None
+        return np.concatenate([np.empty(0), *(self._error(hybrids) for _, hybrids in self._hybrids(walk, feature))])
+
+    def _hybrids(self, walk: Ints, feature: Ints) -> Iterator[tuple[slice, Floats]]:
         for some in _chunks(len(walk), self.current.shape[1]):
             hybrids = self.current[walk[some]]
             self._groups.swap(hybrids, self._donors[walk[some]], feature[some])
-            if is_hybrid[some].any():
-                reached[some][is_hybrid[some]] = self._question.score(hybrids[is_hybrid[some]], self._ahead)
-            if self._error and error is not None:
-                error[some] = self._error(hybrids)
-        return reached, error
+            yield some, hybrids
 
     def _ahead(self) -> Floats:
         """Hybrids that the next rounds may want."""

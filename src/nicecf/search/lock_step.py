@@ -10,7 +10,6 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from nicecf.models.scorer import OutOfTime, RowFunction, Scorer
-from nicecf.support.clock import now
 from nicecf.support.types import Floats
 
 Label = TypeVar("Label")
@@ -103,14 +102,13 @@ def _one_by_one(ended: list[Ended[Label, Result]]) -> Iterator[Ended[Label, Resu
 
 
 def _asking(running: list[_Running[Label, Result]], kind: str, score: Scorer) -> list[_Running[Label, Result]]:
-    """Those to answer now: without a deadline all, else the shortest questions, for half of the time that is left."""
+    """Return those to answer now: without a deadline all, else the shortest questions, as many as go into one call."""
     asking = [one for one in running if one.kind == kind]
     if score.deadline is None or kind != "score":
         return asking
     asking.sort(key=lambda one: len(one.rows))
-    seconds = np.cumsum([len(one.rows) for one in asking]) * score.cost.row
-    in_time = np.count_nonzero(seconds <= (score.deadline - now()) / 2)
-    return asking[: max(1, int(in_time))]
+    n_rows = np.cumsum([len(one.rows) for one in asking])
+    return asking[: max(1, int(np.count_nonzero(n_rows <= score.cost.rows_at_once)))]
 
 
 class _Running(Generic[Label, Result]):
