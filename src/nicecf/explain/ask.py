@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from nicecf.exceptions import ModelError
 from nicecf.explain.fitted import Fitted
+from nicecf.explain.refused_rows import located
 from nicecf.explain.targets import targets_of
 from nicecf.models.scorer import Scorer
 from nicecf.rules.parts import parts_of
@@ -68,7 +70,12 @@ def ask(call: Call, fitted: Fitted, *, by_twin: bool = False) -> Question:
                 first_questions=near.first_questions,
             )
         canaries = fitted.models.canaries
-        answers = score.until(None)(rows if by_twin else np.concatenate([rows, canaries.values]), lambda: ahead.rows)
+        asked = rows if by_twin else np.concatenate([rows, canaries.values])
+        try:
+            answers = score.until(None)(asked, lambda: ahead.rows)
+        except ModelError as error:
+            known = schema.expand(canaries.values)
+            raise located(error, fitted.panel, schema.full, given, known) from error.__cause__
         if not by_twin:
             canaries.check(answers[len(rows) :], fitted.panel)
         said = answers[: len(rows)]

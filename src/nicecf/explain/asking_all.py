@@ -8,6 +8,8 @@ from time import perf_counter
 
 import numpy as np
 
+from nicecf.exceptions import ModelError
+from nicecf.explain.refused_rows import located
 from nicecf.models.classifier import CELLS_PER_CALL
 from nicecf.models.decision import Panel
 from nicecf.support.progress import Choice, is_off, reporting
@@ -18,6 +20,8 @@ from nicecf.tables.schema import Schema
 _FIRST, _FEW = 8, 100
 # How many seconds a call may take, so that one sees it go on; if all rows take no longer than so many, none does.
 _STEP, _QUICK = 2.0, 30.0
+# How many training rows are tried to find one that the model accepts, where it raises for others.
+_ROWS_TRIED = 5
 _IF_LONG = "fit asks the model about every training row; a sample of them is often enough."
 
 
@@ -48,7 +52,11 @@ def ask_about_all(panel: Panel, schema: Schema, values: Floats, progress: Choice
             rows = values[done : done + n_next]
             start = perf_counter()
             # What is handed out later is decoded from floats: so is what is recorded here. The two cannot differ.
-            parts.append(panel.outputs(schema.decode(rows), len(rows)))
+            try:
+                parts.append(panel.outputs(schema.decode(rows), len(rows)))
+            except ModelError as error:
+                known = schema.expand(values[np.linspace(0, len(values) - 1, _ROWS_TRIED).astype(np.intp)])
+                raise located(error, panel, schema.full, schema.expand(rows), known, first=done) from error.__cause__
             taken.append(_Taken(perf_counter() - start, len(rows)))
             done += len(rows)
             is_first = len(taken) == 1 and n_next < most

@@ -44,7 +44,7 @@ class ScoreModel:
         if scores.ndim == 2 and scores.shape[1] == 1:
             scores = scores[:, 0]
         if scores.ndim != 1:
-            is_probability = self.kind == "probability" and scores.ndim == 2 and not _is_outside(scores)
+            is_probability = not _is_outside(scores)
             raise ModelError(
                 f"the score function returned shape {scores.shape}, expected one number per row. A function that "
                 "returns one column per class needs no from_score: pass "
