@@ -61,7 +61,8 @@ def from_score(score: Callable[[Any], Any], *, kind: ScoreKind = "probability") 
 
     ``kind="probability"``: the score is the probability of the second of the two sorted classes (a network with one
     sigmoid unit, a LightGBM booster's ``predict``; a booster itself needs no ``from_score``). ``kind="margin"``: any
-    real number; above zero means the second class (a ``decision_function``). ``kind="score"``: any real number without
+    real number; above zero means the second class (a ``decision_function``). If the score is for the first of the
+    sorted classes, pass ``classes=`` with that one last. ``kind="score"``: any real number without
     classes (a credit score, a limit), for ``explain(X, target_score=(low, high))``.
 
     >>> model = from_score(lambda X: X[:, 0], kind="probability")

@@ -122,7 +122,7 @@ def _panel(models: Sequence[Any], said: Mapping[str, Any], decision: Any, min_pr
         for number, (model, rule) in enumerate(zip(models, said["rules"], strict=True))
     ]
     # The training rows by which it was known at fit are not all in the file.
-    differs = said.get("predict_differs", [False] * len(members))
+    differs = said.get("predict_differs", [member.predict_differs for member in members])
     members = [replace(one, predict_differs=is_so) for one, is_so in zip(members, differs, strict=True)]
     return Panel(tuple(members), min_probability)
 
