@@ -39,9 +39,10 @@ class Counterfactuals:
     relax then, a :class:`nicecf.Relaxation`, where that alone would help. ``notes``: where less was done than asked
     for, the row has values that training never saw, or the model's own ``predict`` does not confirm the counterfactual,
     in words; else None. ``search``: how the search went, where that is worth a word; else None. ``donors``: the
-    position of the donor in the training data; missing where none was needed or found, where no donor is known to hold all the new values
-    (:meth:`changes` has one for each), and with ``share_donor=False``. ``rows``: the position of the row that each
-    belongs to; with ``n_counterfactuals`` above 1, and in :meth:`pareto`, a row may have several. ``model_calls`` and
+    position of the donor in the training data; missing where none was needed or found, where no donor is known to hold
+    all the new values (:meth:`changes` has one for each), and with ``share_donor=False``. ``rows``: the position of the
+    row that each belongs to; with ``n_counterfactuals`` above 1, and in :meth:`pareto`, a row may have several.
+    ``model_calls`` and
     ``model_rows``: what the ``explain`` call asked of the model.
 
     ``cfs[3]`` is one :class:`Counterfactual`; ``cfs[10:20]``, ``cfs[mask]`` and ``cfs[[1, 5]]`` are fewer of them.
