@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from fuzz import mutations, relations, resumed
 from fuzz.__main__ import main
-from fuzz.cases import made, run_case
+from fuzz.cases import Outcome, _order, made, run_case
 from fuzz.checks import OF_ANSWERS, Answer, Facts, nothing_is_written_to, snapshot
 from fuzz.misuse import _refused
 from fuzz.models import CellEstimator, CellModel, Changing, LinearCells, Model
@@ -123,6 +123,7 @@ WRONG = {
         replace(answer, note_kinds=[("contradiction",)] * 12),
     ),
     "unseen_values_are_noted": lambda facts, answer: (facts, replace(answer, note_kinds=[("unseen",)] * 12)),
+    "what_predict_denies_is_noted": lambda facts, answer: (facts, replace(answer, note_kinds=[("own_predict",)] * 12)),
 }
 
 
@@ -136,6 +137,29 @@ def test_a_right_answer_passes_and_a_wrong_one_is_reported(name, right):
     facts, _, _, answer = right
     assert OF_ANSWERS[name](facts, answer) == []
     assert OF_ANSWERS[name](*WRONG[name](facts, answer))
+
+
+def test_an_answer_that_predict_denies_without_a_note_is_reported(right):
+    facts, _, _, answer = right
+    check = OF_ANSWERS["what_predict_denies_is_noted"]
+    as_it_is = replace(facts, model=replace(facts.model, predict=facts.model.given.predict))
+    assert check(as_it_is, answer) == []
+    assert check(as_it_is, replace(answer, note_kinds=[("own_predict",)] * 12))
+    denied = replace(facts, model=replace(facts.model, predict=lambda X: ["no"] * len(X)))
+    assert "predict says 'no', noted: False" in check(denied, answer)[0]
+    assert check(denied, replace(answer, note_kinds=[("own_predict",)] * 12)) == []
+
+
+def test_columns_in_another_order_that_are_accepted_are_reported(monkeypatch):
+    def violations():
+        outcome = Outcome(26)
+        _order(np.random.default_rng([1, 26]), outcome)
+        return [problem for _, problem in outcome.violations]
+
+    assert violations() == []
+    with monkeypatch.context() as patched:
+        patched.setattr("nicecf.explain.training.check_agreement", lambda *_: None)
+        assert violations() == ["model: the wrong order was accepted", "robust_to: the wrong order was accepted"]
 
 
 def test_a_training_row_handed_out_under_the_guard_is_reported(right):
