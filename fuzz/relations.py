@@ -308,7 +308,7 @@ def what_is_proven_holds(one: Explained) -> list[str]:
 
 
 def nothing_protected_is_named(one: Explained) -> list[str]:
-    """No text, letter or page about a row names what is protected of it: each feature gets a name that nothing else has."""
+    """No text, letter or page about a row names what is protected of it: each feature has a name of its own."""
     from nicecf import Wording
 
     facts, wrong = one.facts, []

@@ -193,9 +193,10 @@ def test_a_picture_does_not_choose_a_protected_feature_as_its_axis():
         is_liked = np.asarray(X["home"]) == "own"
         return np.column_stack([~is_liked, is_liked]).astype(float)
 
-    rules = Constraints(protected=["qage", "years", "income"])
+    rules = Constraints(protected=["qage", "years", "income"], derived={"qage": "years + 18"})
     cfs = explained(rules, by_home)
     assert cfs.found.all()
+    assert regions_of(cfs[0]).caption.subtitle == "All other features as in the row"
     shown = regions_of(cfs[0])
     assert {shown.x.name, shown.y.name} == {"debts", "home"}
     assert regions_of(cfs[0], features=("income", "debts")).x.name == "income"

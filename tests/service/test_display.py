@@ -55,11 +55,12 @@ def by_share(X):
     return np.column_stack([1 - yes, yes])
 
 
-def of_debts(**options):
+def of_debts(protected=(), **options):
     """The share follows from the debts and the income."""
     X = debts()
     y = np.where(by_share(X)[:, 1] > 0.5, "yes", "no")
-    return NICE(by_share, classes=["no", "yes"], constraints=Constraints(derived={"share": share}), **options).fit(X, y)
+    rules = Constraints(derived={"share": share}, protected=protected)
+    return NICE(by_share, classes=["no", "yes"], constraints=rules, **options).fit(X, y)
 
 
 @pytest.fixture(scope="module")

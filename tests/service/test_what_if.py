@@ -219,6 +219,23 @@ class TestWhatFollows:
         answer, _ = one_asked(service, DEBTS, {"share": 0.4, "income": 75})  # as a plan has it
         assert answer["notes"] == []
 
+    def test_what_is_protected_is_computed_and_not_named(self):
+        service = served(of_debts(protected=["share", "job"]))
+        for language in ("en", "de"):
+            for change in (
+                {"income": 75},
+                {"share": 0.1},
+                {"debt": 500},
+                {"income": None},
+                {"income": 75, "share": 0.1},
+            ):
+                (answer,) = asked(service, [{**DEBTS, "job": "baker"}], [change], display=True, language=language)
+                said = [answer["text"], answer["reason"], answer["notes"], answer["display"]]
+                said += [[one["text"], one["display"]] for one in answer["counterfactuals"]]
+                assert "share" not in str(said)
+                assert "job" not in str(said)
+                assert answer["found"] == (change != {"income": None})
+
     def test_notes_are_about_what_was_computed(self):
         service = served(of_debts())
         answer, _ = one_asked(service, DEBTS, {"debt": 500})

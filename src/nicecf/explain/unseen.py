@@ -21,8 +21,9 @@ _MOST_NAMED = 3
 def unseen(question: Question, fitted: Fitted) -> dict[int, Statement]:
     """For each row with values that training never saw, by its line, one statement that names the first few.
 
-    Protected features are counted and not named. Rows are looked at as they were handed in, with all columns. With ``min_count`` the statement tells of no value
-    that fewer training rows hold: what it compares with is what enough of them share, and it says so.
+    Protected features are counted and not named. Rows are looked at as they were handed in, with all columns. With
+    ``min_count`` the statement tells of no value that fewer training rows hold: what it compares with is what enough of
+    them share, and it says so.
     """
     assert question.given is not None
     given, schema, seen = question.given, question.schema.full, fitted.statistics.seen
@@ -49,8 +50,7 @@ def _protected(question: Question, n_rows: int) -> Bools:
     is_protected = np.zeros((n_rows, len(schema.columns)), dtype=bool)
     for part in question.parts:
         positions = positions_of(part.constraints.protected, schema, "protected")
-        for j in positions:
-            is_protected[part.lines[part.lines < n_rows], j] = True
+        is_protected[part.lines[part.lines < n_rows, None], sorted(positions)] = True
     return is_protected
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from nicecf.explain.unseen import unseen
 from nicecf.explain.why_not import Reasons
 from nicecf.results.batch import Batch
 from nicecf.rules.columns import positions_of
+from nicecf.rules.parts import rules_at
 from nicecf.search.answers import Points, in_one_step, joined, nothing_said
 from nicecf.search.question import Question
 from nicecf.support.phrases import Statement, plain_features
@@ -46,6 +48,9 @@ def what_if(call: Call, fitted: Fitted, n_rows: int) -> Batch:
     batch = batch_of(call, fitted, everything, answers, Reasons(reasons, nothing), by_twin_alone=False)
     own = batch.take(np.arange(n_rows))
     notes = _notes(question, own, fitted, protected)
+    # No rule is looked at, but what is protected is not named here either.
+    rules = partial(rules_at, [(np.arange(n_rows), fitted.constraints.without_functions())])
+    own = replace(own, provenance=replace(own.provenance, rules=rules))
     return replace(own, notes=notes, found=_reached(question, points, own, fitted))
 
 

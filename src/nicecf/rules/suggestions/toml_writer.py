@@ -17,7 +17,7 @@ _HEAD = """\
 """
 _SAYS: dict[Section, str] = {
     "immutable": "Features that never change. What is added here must leave increasing, step and derived.",
-    "protected": "Features that never change, and that no text or letter names. What is added here must leave all others.",
+    "protected": "Features that never change, and that no text names. What is added here must leave all others.",
     "increasing": "Features that only increase.",
     "groups": "Features whose values belong together, and come from the same training row.",
     "relations": "Inequalities between features that every counterfactual keeps.",

@@ -231,7 +231,13 @@ def _formatted_changes(batch: Batch, formatter: Formatter, *, ask: bool) -> tupl
     ends = starts[1:] - np.bincount(batch.steps.row()[batch.is_derived[batch.steps.feature]], minlength=len(batch))
     spans = [(starts[:-1], ends), (ends, starts[1:])]
     changes, derived = ([tuple(each[a:b]) for a, b in zip(*span, strict=True)] for span in spans)
-    return changes, derived
+    return changes, [_nameable(some, batch, i) if some else () for i, some in enumerate(derived)]
+
+
+def _nameable(derived: tuple[FormattedChange, ...], batch: Batch, entry: int) -> tuple[FormattedChange, ...]:
+    """Return what follows from other values, where these were chosen by somebody, without what is protected."""
+    protected = {batch.schema.names[j] for j in batch.protected(entry)}
+    return tuple(one for one in derived if one.column not in protected)
 
 
 def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: bool) -> list[FormattedChange]:

@@ -304,7 +304,8 @@ def _words(this: Explanation, kind: Kind, at: dict[str, str], says: str) -> tupl
 def _subtitle(this: Explanation) -> str:
     if len(this.row) <= 2:
         return ""
-    derived = this.teller.listed(map(this.formatter.feature, np.flatnonzero(this.batch.is_derived).tolist()), 4)
+    named = sorted(set(np.flatnonzero(this.batch.is_derived).tolist()) - this.batch.protected(0))
+    derived = this.teller.listed(map(this.formatter.feature, named), 4)
     return this.teller.say("plot.regions_subtitle_derived" if derived else "plot.regions_subtitle", derived=derived)
 
 
