@@ -97,8 +97,9 @@ def test_where_nothing_else_helps_there_is_a_reason_and_no_error():
     nice = fitted("age", ranges={"age": (None, 60)}, immutable=["income"])
     cfs = nice.explain(ROWS, constraints=[None, Constraints(ranges={"age": (70, None)}), None])
     assert cfs.found.tolist() == [True, False, True]
-    assert "Blocked by each of: 'income' may not change; 'age' may not change" in cfs.reasons[1]
-    assert "at most 60; 'age' may only change to at least 70" in cfs.notes[1]
+    both = "two rules contradict each other: 'age' may only change to at most 60; 'age' may only change to at least 70"
+    assert f"Blocked by each of: 'income' may not change; 'age' is not changed, since {both}" in cfs.reasons[1]
+    assert both in cfs.notes[1]
     text = cfs.worded(Wording(language="de"))[1].text()
     assert "weil sich zwei Regeln widersprechen: 'age' darf sich nur auf höchstens 60 ändern" in text
 

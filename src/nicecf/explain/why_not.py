@@ -22,7 +22,7 @@ from nicecf.rules.kinds.kind import Candidate
 from nicecf.rules.kinds.one_way import of_dates
 from nicecf.rules.moving import contradictions
 from nicecf.rules.parameters import Feature
-from nicecf.rules.parts import Part, kept_text
+from nicecf.rules.parts import Part, kept_text, note_of
 from nicecf.rules.reading import rules_of
 from nicecf.rules.relaxations import Relaxable, Relaxation, relaxables, statements_of
 from nicecf.rules.row_rules import Rules
@@ -236,11 +236,13 @@ class _WhyNot:
         left: Ints,
         candidates: dict[int, Candidate],
     ) -> None:
+        schema = self.question.trained.full
+        # Nobody made such a feature immutable: two rules that contradict each other do.
+        contradicted = {one.feature: note_of(one, schema) for one in part.contradictions if rule.name == "immutable"}
         for at, candidate in candidates.items():
             offer = rule.relaxation(part.constraints.for_row(int(left[at])), candidate)
-            offers[at].append(
-                replace(offer, blocks=self._of_dates(offer.blocks), instead=self._of_dates(offer.instead))
-            )
+            blocks = contradicted[rule.about] if rule.about in contradicted else self._of_dates(offer.blocks)
+            offers[at].append(replace(offer, blocks=blocks, instead=self._of_dates(offer.instead)))
 
     def _by_single_changes(self, question: Question, own: Rules | None) -> Iterator[tuple[int, Candidate]]:
         """What rows would get by one change, by their positions in a question with relaxed rules: the nearest."""
