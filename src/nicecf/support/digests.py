@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import io
 import json
 import os
 import pickle
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -66,38 +65,50 @@ def object_digest(value: object) -> str | None:
     None if that does not tell what it does: if it is itself a function, whose globals may be anything, if it cannot be
     pickled, or if the source of some of its code is not in a file.
     """
-    import joblib
-
     # partial objects and bound methods are as little known as the functions in them.
     if callable(value) and not hasattr(value, "predict"):
         return None
+    content = _ContentHasher()
     try:
-        code = _SourcesOf(value)
-        parts = [joblib.hash(value), *(Path(one).read_bytes() for one in sorted(code.paths))]
+        content.dump(value)
+        sources = [Path(path).read_bytes() for path in sorted(content.sources)]
     except Exception:  # whatever an object raises that holds a lock, a socket, an open file, or code of a notebook
         return None
-    return fingerprint(parts)
+    return fingerprint([content.digest.digest(), *sources])
 
 
-class _SourcesOf(pickle.Pickler):
-    """The files with the source of all classes and functions that an object refers to."""
+class _ContentHasher(pickle._Pickler):
+    """Pickle an object into a digest that is the same whenever the same file was loaded.
 
-    def __init__(self, value: object) -> None:
-        super().__init__(_Nowhere(), protocol=5)
-        self.paths: set[str] = set()
-        self.dump(value)
+    The pickles themselves are not: they say which strings are one object in memory, and have the bytes between the
+    fields of structured arrays, such as the nodes of trees, which nobody ever set. ``sources``: the files with the
+    source of all classes and functions.
+    """
 
-    def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, (type, FunctionType)) and (path := _source_of(obj)) is not None:
-            self.paths.add(path)
-        return NotImplemented
+    def __init__(self) -> None:
+        self.digest = hashlib.blake2b()
+        self.sources: set[str] = set()
+        super().__init__(SimpleNamespace(write=self.digest.update), protocol=4)
+
+    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+        if isinstance(obj, np.ndarray) and not obj.dtype.hasobject:
+            obj = (type(obj).__name__, repr(obj.dtype), obj.shape, _digest_of_array(obj))
+        elif isinstance(obj, (set, frozenset)):
+            obj = (type(obj).__name__, sorted(obj, key=repr))
+        elif isinstance(obj, (type, FunctionType)) and (path := _source_of(obj)) is not None:
+            self.sources.add(path)
+        super().save(obj, save_persistent_id)  # type: ignore[misc]
+
+    def memoize(self, obj: Any) -> None:
+        if not isinstance(obj, (str, bytes)):
+            super().memoize(obj)  # type: ignore[misc]
 
 
-class _Nowhere(io.RawIOBase):
-    """A file that forgets what is written to it."""
-
-    def write(self, content: Any) -> int:
-        return len(content)
+def _digest_of_array(array: np.ndarray) -> str:
+    """Return a digest of the values of an array, field by field."""
+    if array.dtype.names is not None:
+        return " ".join(_digest_of_array(array[name]) for name in array.dtype.names)
+    return hashlib.blake2b(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data).hexdigest()
 
 
 def _source_of(code: Any) -> str | None:
