@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,7 +32,19 @@ from nicecf.rules.suggestions import Suggestion, TableFacts, auto_groups
 Verdict: TypeAlias = Literal["right", "wrong", "cannot be told", "not judged"]
 
 READABLE = {"adult": "income", "german_credit": "credit_risk", "covertype": "Cover_Type"}
-KINDS = ("one_hot", "twins", "derived", "relation", "identifier", "free_text", "protected", "step", "one_way")
+KINDS = (
+    "one_hot",
+    "twins",
+    "derived",
+    "relation",
+    "identifier",
+    "free_text",
+    "protected",
+    "step",
+    "one_way",
+    "calendar",
+    "order",
+)
 _VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "cannot be told", "not judged")
 _ANONYMOUS = ("crx", "credit_a", "buggyCrx", "australian")
 _PEOPLE = ("adult", "credit_g", "german", "dis", "hypothyroid", "pima", "adult (readable)", "german_credit (readable)")
@@ -40,6 +53,8 @@ _PEOPLE = ("adult", "credit_g", "german", "dis", "hypothyroid", "pima", "adult (
 JUDGED: dict[tuple[str, ...], Verdict] = {
     # sex, race, age, marital or personal status, native country, foreign worker, pregnant; age and schooling only grow
     **{(name, kind): "right" for name in _PEOPLE for kind in ("protected", "one_way")},
+    # balances of an account and of savings in marks, years in a job
+    ("german_credit (readable)", "order"): "right",
     # the degree and its number
     ("adult", "twins"): "right",
     ("adult (readable)", "twins"): "right",
@@ -201,6 +216,9 @@ def _holds(one: Suggestion, X: pd.DataFrame) -> bool:
         return bool(Relation.parse(one.toml.strip('"')).holds({name: X[name].to_numpy() for name in X}).all())
     if one.kind == "derived":
         return _is_computed(one, X)
+    if one.kind == "order":
+        levels = tomllib.loads(one.toml)[str(one.features[0])]
+        return set(levels) <= set(some.iloc[:, 0]) and len(set(levels)) == len(levels)
     if one.kind in ("identifier", "free_text"):
         return bool(some.iloc[:, 0].nunique() > len(X) / 2)
     return True

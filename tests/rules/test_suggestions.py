@@ -381,6 +381,12 @@ def test_other_levels_have_no_order(levels):
     assert found(pd.DataFrame({"level": rng(1).choice(levels, N)}), "order") == {}
 
 
+def test_a_column_of_an_ordered_dtype_has_its_order_already():
+    levels = ["low", "medium", "high"]
+    X = pd.DataFrame({"level": pd.Categorical(rng(1).choice(levels, N), levels, ordered=True)})
+    assert found(X, "order") == {}
+
+
 # Relations.
 
 

@@ -28,7 +28,7 @@ def orders(facts: TableFacts) -> list[Suggestion]:
     """
     found = []
     for column in facts.columns:
-        if not column.is_text or not _FEWEST_LEVELS <= len(column.levels) <= _MOST_LEVELS:
+        if not column.is_text or column.is_ordinal or not _FEWEST_LEVELS <= len(column.levels) <= _MOST_LEVELS:
             continue
         levels = _by_numbers(column.levels) or _by_words(column.levels)
         if len(levels) >= max(_FEWEST_LEVELS, len(column.levels) - _MOST_OTHERS):

@@ -66,9 +66,10 @@ class SuggestedRules:
 def suggest_rules(X: Table, y: Any = None, model: Any = None, *, categorical_features: Any = "auto") -> SuggestedRules:
     """Rules that a training table suggests, before they are missed: a commented file that a person edits.
 
-    It looks for one-hot groups, columns that determine each other, columns that are computed from others, relations
-    that hold in every row, identifiers and free text, names that are commonly protected, steps, and names of what only
-    grows. Each line says what was seen. What could be otherwise is a guess, and commented out.
+    It looks for one-hot groups, columns that determine each other, columns that are computed from others (also sums,
+    shares, times between dates, and parts of a date), relations that hold in every row, identifiers and free text,
+    names that are commonly protected, steps, names of what only grows, and levels of text with an order. Each line says
+    what was seen. What could be otherwise is a guess, and commented out.
 
     Parameters
     ----------

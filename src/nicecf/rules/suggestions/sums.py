@@ -58,7 +58,8 @@ def _weights(table: Floats, use: Bools, wanted: Floats) -> Floats:
     scales = np.abs(table).max(axis=0)
     use = use & (scales > 0)
     weights = np.zeros(table.shape[1])
-    with suppress(RuntimeError):  # too many iterations, where some columns nearly follow from others
+    # Where some columns follow from others, it may need too many iterations, and older versions refuse.
+    with suppress(RuntimeError, np.linalg.LinAlgError):
         weights[use] = nnls(table[:, use] / scales[use], wanted)[0] / scales[use] if use.any() else 0.0
     return weights
 

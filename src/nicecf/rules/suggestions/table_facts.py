@@ -42,8 +42,9 @@ class ColumnFacts:
     precision: float
     # Of dates and durations, what they are: they can only be compared with their like.
     temporal: str | None = None
-    # Of dates, their time zone, if they have one.
+    # Of dates, their time zone, if they have one; of categories, whether their dtype has an order.
     zone: Any = None
+    is_ordinal: bool = False
 
     @classmethod
     def of(cls, column: Column, values: Floats, dtype: np.dtype[Any] | None) -> ColumnFacts:
@@ -58,7 +59,7 @@ class ColumnFacts:
         numbers = np.array([*range(len(column.levels)), np.nan])
         if _are_zeros_and_ones(column.levels):
             numbers[:-1] = [float(level) for level in column.levels]
-        return cls(column.name, numbers[codes], column.levels, False, False, _ROUNDING)
+        return cls(column.name, numbers[codes], column.levels, False, False, _ROUNDING, is_ordinal=column.is_ordinal)
 
     @cached_property
     def words(self) -> tuple[str, ...]:

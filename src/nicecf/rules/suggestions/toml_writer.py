@@ -24,7 +24,7 @@ _SAYS: dict[Section, str] = {
     "step": "Features that change by whole steps only.",
     "derived": "Features that are computed from others.",
 }
-_ORDERS = "Of categories: in the order of their levels. What only decreases belongs to a table [decreasing]."
+_ORDERS = "Of text, in this order of its levels. What only decreases belongs in [decreasing]."
 _AUTO = "auto: those that the training table shows for certain, found again at fit; each counts as one change."
 
 
