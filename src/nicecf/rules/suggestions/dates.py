@@ -18,21 +18,12 @@ _SCREENED_ROWS = 64
 # What is tried grows by the square of the first, times the second.
 _MOST_DATES, _MOST_OTHERS = 12, 60
 _MICROSECONDS = {"1 day": 86_400e6, "7 days": 7 * 86_400e6, "1 hour": 3_600e6, "1 minute": 60e6}
-_PARTS = {
-    "year": "year",
-    "quarter": "quarter",
-    "month": "month",
-    "day": "day",
-    "day_of_week": "weekday",
-    "hour": "hour",
-}
+_PARTS = ("year", "quarter", "month", "day", "day_of_week", "hour")
 
 
 def durations(facts: TableFacts) -> list[Suggestion]:
     """Return each column that is the time from one date to another in every row: as a duration, or in a unit."""
-    pairs = [
-        (end, start) for end, start in permutations(_dates(facts)[:_MOST_DATES], 2) if end.temporal == start.temporal
-    ]
+    pairs = [pair for pair in permutations(facts.dates[:_MOST_DATES], 2) if pair[0].temporal == pair[1].temporal]
     others = [one for one in facts.columns if one.is_number and one.temporal in (None, "duration")]
     rows = spread(facts.n_rows, _SCREENED_ROWS)
     found = []
@@ -48,10 +39,6 @@ def durations(facts: TableFacts) -> list[Suggestion]:
         if way is not None:
             found.append(_duration(column, *way))
     return found
-
-
-def _dates(facts: TableFacts) -> list[ColumnFacts]:
-    return [one for one in facts.columns if one.temporal not in (None, "duration")]
 
 
 def _is_duration(column: ColumnFacts, values: Floats, lasted: Floats, unit: str) -> bool:
@@ -76,7 +63,7 @@ def calendar_groups(facts: TableFacts) -> list[Suggestion]:
     No expression computes them; as a group they all come from the same training row.
     """
     found = []
-    for date in _dates(facts) if facts.n_rows >= _FEWEST_ROWS else []:
+    for date in facts.dates if facts.n_rows >= _FEWEST_ROWS else []:
         parts = _parts(date)
         others = [one for one in facts.columns if one is not date and one.codes.tobytes() in parts]
         if others:
@@ -90,6 +77,6 @@ def calendar_groups(facts: TableFacts) -> list[Suggestion]:
 
 def _parts(date: ColumnFacts) -> dict[bytes, str]:
     """Return the codes of the year, month and so on of a date, in its time zone; of three values or more, to tell."""
-    moments = pd.to_datetime(pd.Series(date.values), unit="us", utc=True).dt.tz_convert(date.zone).dt
-    columns = {name: replace(date, values=getattr(moments, part).to_numpy(np.float64)) for part, name in _PARTS.items()}
-    return {one.codes.tobytes(): name for name, one in columns.items() if one.n_distinct > 2}
+    moments = pd.to_datetime(pd.Series(date.values), unit="us", utc=True, errors="coerce").dt.tz_convert(date.zone).dt
+    columns = {part: replace(date, values=getattr(moments, part).to_numpy(np.float64)) for part in _PARTS}
+    return {one.codes.tobytes(): part.replace("_", " ") for part, one in columns.items() if one.n_distinct > 2}

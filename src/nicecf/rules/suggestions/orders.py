@@ -40,13 +40,7 @@ def orders(facts: TableFacts) -> list[Suggestion]:
 
 
 def _by_numbers(levels: Sequence[str]) -> list[str]:
-    """Return the levels that name numbers, from low to high; none if they overlap, or if none is an interval.
-
-    >>> _by_numbers([">= 500 EUR", "100 <= x < 500 EUR", "none", "< 100 EUR"])
-    ['< 100 EUR', '100 <= x < 500 EUR', '>= 500 EUR']
-    >>> _by_numbers(["1", "2", "3"]), _by_numbers(["A11", "A12", "A13"]), _by_numbers(["0-10", "5-15", "15-20"])
-    ([], [], [])
-    """
+    """Return the levels that name numbers, from low to high; none if they overlap, or if none is an interval."""
     intervals = {level: interval for level in levels if (interval := _interval(level)) is not None}
     ordered = sorted(intervals, key=lambda level: intervals[level])
     bounds = [intervals[level] for level in ordered]
@@ -76,11 +70,7 @@ def _interval(level: str) -> tuple[float, float] | None:
 
 
 def _by_words(levels: Sequence[str]) -> list[str]:
-    """Return the levels that are words of the scale that has most of them, from low to high.
-
-    >>> _by_words(["High", "low", "medium", "unknown"])
-    ['low', 'medium', 'High']
-    """
+    """Return the levels that are words of the scale that has most of them, from low to high."""
     of_word = {re.sub(r"[\W_]+", " ", level).strip().casefold(): level for level in levels}
     found = [[of_word[word] for word in scale if word in of_word] for scale in SCALES]
     return max(found, key=len)

@@ -161,6 +161,11 @@ class TableFacts:
             facts.append(ColumnFacts.of(column, values[:, j], dtype))
         return cls(tuple(facts), len(values))
 
+    @property
+    def dates(self) -> list[ColumnFacts]:
+        """The columns of dates."""
+        return [one for one in self.columns if one.temporal not in (None, "duration")]
+
     def sample(self, n_rows: int) -> TableFacts:
         """At most so many rows of it, from first to last."""
         if n_rows >= self.n_rows:

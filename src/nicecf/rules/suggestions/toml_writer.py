@@ -36,8 +36,8 @@ def to_toml(suggestions: Iterable[Suggestion]) -> str:
     blocks = [
         "\n".join([_HEAD.rstrip(), *(line for one in of.get(None, []) for line in _comment(_sentence(one.seen)))])
     ]
-    lists = [section for section in LISTS if section != "increasing" or not _has_orders(of.get(section, []))]
-    # In TOML, what follows the head of a table belongs to that table: the lists come first.
+    # An order of levels needs a table. In TOML, what follows its head belongs to it: the lists come first.
+    lists = [section for section in LISTS if all(one.kind != "order" for one in of.get(section, []))]
     for section in (*lists, *(one for one in (*LISTS, *TABLES) if one not in lists)):
         if section in of:
             blocks.append("\n".join(_block(section, of[section], is_list=section in lists)))
@@ -61,28 +61,19 @@ def _comment(text: str, *, begin: str = "# ") -> list[str]:
     )
 
 
-def _has_orders(suggestions: Iterable[Suggestion]) -> bool:
-    """Return whether some entries are lines of a table, with the levels of a feature from low to high."""
-    return any(one.kind == "order" for one in suggestions)
-
-
 def _block(section: Section, suggestions: Sequence[Suggestion], *, is_list: bool) -> list[str]:
     # What is certain first, each in the order in which it was found.
     certain = [one for one in suggestions if one.is_certain]
     guesses = [one for one in suggestions if not one.is_certain]
     if not is_list:
-        entries = [_as_entry(one) for one in [*certain, *guesses]]
         says = f"{_SAYS[section]} {_ORDERS}" if section in LISTS else _SAYS[section]
-        return [*_comment(says), f"[{section}]", *(line for one in entries for line in _lines(one))]
+        one_way = {one: replace(one, toml=f"{key(one.features[0])} = true") for one in guesses if one.kind == "one_way"}
+        lines = [line for one in [*certain, *guesses] for line in _lines(one_way.get(one, one))]
+        return [*_comment(says), f"[{section}]", *lines]
     auto = [one for one in certain if one.toml == AUTO]
     active = [*_auto(auto), *(line for one in certain if one.toml != AUTO for line in _lines(one, "    ", ","))]
     passive = [line for one in guesses for line in _lines(one, "    ", ",")]
     return [*_comment(_SAYS[section]), f"{section} = [", *active, *passive, "]"]
-
-
-def _as_entry(one: Suggestion) -> Suggestion:
-    """Return a suggestion as the line of a table: a feature that is numbers, or a date, has an order already."""
-    return replace(one, toml=f"{key(one.features[0])} = true") if one.kind == "one_way" else one
 
 
 def _auto(groups: Sequence[Suggestion]) -> list[str]:
