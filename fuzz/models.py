@@ -40,6 +40,7 @@ class Model:
     predict: Callable[[Any], Any] | None = None
     is_forest: bool = False
     labels: list[Any] | None = None
+    function: CellModel | None = None
     keeps: list[Any] = field(default_factory=list)  # what must live as long as the model
 
 
@@ -123,14 +124,23 @@ class Changing:
 
 
 class CellModel:
-    """A function of cells as a model of tables."""
+    """A function of cells as a model of tables; ``reach``: the cells that it knows, as a logarithm knows no 0."""
 
     def __init__(self, reader: Reader, of_cells: Callable[[np.ndarray], np.ndarray]) -> None:
         self.reader = reader
         self.of_cells = of_cells
+        self.reach: tuple[np.ndarray, np.ndarray] | None = None
+        self.beyond: list[float] = []
 
     def __call__(self, X: Any) -> np.ndarray:
-        return self.of_cells(self.reader.encode(X))
+        cells = self.reader.encode(X)
+        if self.reach is not None:
+            is_outside = (cells < self.reach[0]) | (cells > self.reach[1])
+            is_outside &= ~np.array(self.reader.is_category, dtype=bool)
+            self.beyond += cells[is_outside].tolist()
+            if is_outside.any():
+                raise ValueError(f"math domain error: {cells[is_outside][:5].tolist()}")
+        return self.of_cells(cells)
 
 
 class CellEstimator:
@@ -198,6 +208,7 @@ def cell_model(random: Random, tables: Tables, n_classes: int | None = None) -> 
         lambda cells: np.asarray(of_cells(cells), dtype=float),
         change,
         estimator.predict if as_estimator else None,
+        function=function,
     )
 
 
@@ -233,6 +244,7 @@ def _score_model(
         steady,
         of_cells if steady else None,
         change,
+        function=function,
     )
 
 

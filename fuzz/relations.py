@@ -172,7 +172,26 @@ def records_are_made_again(one: Explained) -> list[str]:
 
 
 def words_and_tables_are_made(one: Explained) -> list[str]:
-    """Texts, metrics, summary and report come without an error, with a line for each row."""
+    """Texts, metrics, summary and report come without an error, with a line for each row.
+
+    The model is asked about no number beyond those of training and of the rows: it may be one with a logarithm.
+    """
+    facts = one.facts
+    function, tables = facts.model.function, facts.tables
+    if function is None or not facts.settings.is_nice or not len(facts.rows):
+        return _words_and_tables(one)
+    cells = np.concatenate([tables.reader.encode(tables.train), tables.reader.encode(tables.rows)])
+    function.reach = np.fmin.reduce(cells, axis=0), np.fmax.reduce(cells, axis=0)
+    try:
+        wrong = _words_and_tables(one)
+    finally:
+        function.reach = None
+    if function.beyond:
+        wrong.append(f"a view asked the model about {function.beyond[:5]}, beyond training and the rows")
+    return wrong
+
+
+def _words_and_tables(one: Explained) -> list[str]:
     cfs = one.cfs[: min(len(one.cfs), 8)]
     wrong = []
     for style in ("sentence", "bullets", "analyst", "letter"):
@@ -364,7 +383,7 @@ RELATIONS: dict[str, tuple[Callable[[Explained], list[str]], float]] = {
         (the_order_of_columns_makes_no_difference, 0.15),
         (a_saved_explainer_gives_the_same, 0.1),
         (records_are_made_again, 0.15),
-        (words_and_tables_are_made, 0.1),
+        (words_and_tables_are_made, 0.2),
         (nothing_protected_is_named, 0.7),
     )
 }

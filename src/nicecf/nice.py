@@ -143,8 +143,9 @@ class NICE(Explainer):
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
     >>> nice = NICE(model, optimize="sparsity").fit(X, y)
-    >>> nice.explain(X.iloc[[0]])[0].text()
-    'If worst texture were 19.93 instead of 17.33, the model would say 0 (99 %) instead of 1 (53 %).'
+    >>> print(nice.explain(X.iloc[[0]])[0].text())  # doctest: +NORMALIZE_WHITESPACE
+    If worst texture were 19.93 instead of 17.33, the model would say 0 instead of 1: the probability of 0 would be
+    99 % instead of 47 %.
     """
 
     def __init__(

@@ -697,6 +697,33 @@ class TestExplain:
         )
 
 
+class TestWordsComeLast:
+    """An error of a text, a letter or a report never costs the answers: they are written before."""
+
+    @pytest.mark.parametrize(
+        ("options", "files", "message"),
+        [
+            (["--letters", "letters", "--template", "eu"], {}, "has the field {role}, which nothing is known of"),
+            (
+                ["--wording", "w.toml"],
+                {"w.toml": '[names]\nincmoe = "income"\n'},
+                "the feature 'incmoe', which does not",
+            ),
+        ],
+    )
+    def test_the_answers_are_written_where_the_words_fail(self, run, here, options, files, message):
+        assert run(*EXPLAIN)[0] == 0
+        first = pd.read_csv("out.csv")
+        Path("out.csv").unlink()
+        for name, content in files.items():
+            (here / name).write_text(content)
+        code, _, err = run(*EXPLAIN, "--records", "r.jsonl", *options)
+        assert code != 0
+        assert message in err
+        pd.testing.assert_frame_equal(pd.read_csv("out.csv"), first)
+        assert len(Path("r.jsonl").read_text().splitlines()) == len(first)
+
+
 class TestShow:
     def test_what_is_no_file_of_explanations_is_one_line(self, refused, run):
         assert "new.csv does not hold explanations: it has no column 'row'" in refused("show", "new.csv")

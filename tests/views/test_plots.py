@@ -483,6 +483,29 @@ def test_texts_and_marks_stand_out(look):
 
 
 @drawing
+def test_where_a_model_knows_nothing_beyond_training_regions_go_no_further():
+    """A model with a logarithm raises of 0, and of what is less."""
+    X = pd.DataFrame({"a": np.exp(np.linspace(-4, 4, 60)), "b": np.tile([1, 2, 3], 20), "c": 1.0})
+    asked = []
+
+    def model(X):
+        if X.to_numpy().min() <= 0 or X["a"].max() > 60:
+            raise ValueError("math domain error")
+        asked.append(X)
+        p = (np.log(X["a"] * X["b"] * X["c"]) > 1).to_numpy() * 0.8 + 0.1
+        return np.column_stack([1 - p, p])
+
+    row = X[:1].assign(a=0.001)
+    one = NICE(model, classes=["no", "yes"]).fit(X, np.where(X["a"] * X["b"] > np.e, "yes", "no")).explain(row)[0]
+    for pair in (None, ["a", "b"], ["a", "c"]):
+        asked.clear()
+        shown = regions_of(one, pair)
+        table = pd.concat(asked)
+        assert (table.min() >= [0.001, 1, 1]).all()
+        assert (table.max() <= X.max()).all()
+        assert set(np.unique(shown.decided)) == {0, 1}
+
+
 class TestDrawing:
     @pytest.mark.deep
     def test_no_text_lies_on_another_in_any_picture_nor_is_cut_off(self, pictures):

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.ensemble import RandomForestClassifier
@@ -186,8 +187,67 @@ def test_a_number_is_rounded_as_far_as_the_decision_and_its_probability_allow():
     assert "If a were 5.0004 instead of 1.2346," in text(4.95, 5.0001)
 
 
+class Logarithm:
+    """Says yes from a product of 1 on; raises where a factor is not positive, as math.log does."""
+
+    classes_ = np.array(["no", "yes"])
+
+    def __init__(self, top=np.inf):
+        self.top = top
+
+    def predict_proba(self, X):
+        values = np.asarray(X, dtype=float)
+        if (values <= 0).any() or (values > self.top).any():
+            raise ValueError("math domain error")
+        p = expit(np.log(values).sum(axis=1))
+        return np.column_stack([1 - p, p])
+
+
+def said_of(X):
+    return Logarithm.classes_[Logarithm().predict_proba(X).argmax(axis=1)]
+
+
+@pytest.fixture(scope="module")
+def factors():
+    """Small and large numbers: with the decimals of its column, many a small one would be 0."""
+    random = np.random.default_rng(0)
+    return pd.DataFrame({"a": np.exp(random.normal(-4, 3, 300)), "b": np.exp(random.normal(4, 3, 300))})
+
+
+def test_a_model_is_asked_about_no_number_beyond_training_to_round_one(factors):
+    """A small number is not tried as 0, of which a logarithm knows nothing."""
+    cfs = NICE(Logarithm()).fit(factors, said_of(factors)).explain(factors[:80])
+    for style in ("sentence", "bullets", "analyst", "letter"):
+        assert len(cfs.texts(style)) == 80
+    assert_true(cfs, Logarithm(), factors[:80])
+    assert "yes" in cfs.to_html()
+    assert len(cfs.letters()) == 80
+
+
+def test_the_largest_and_the_smallest_number_are_rounded_inwards():
+    X = pd.DataFrame({"a": np.append(np.random.default_rng(0).uniform(0.5, 4.5, 50), 5.0061234), "b": 0.0})
+    X["b"] = 5.5 - X["a"]
+    model = lambda X: np.column_stack([X["a"] - X["b"] < 4, X["a"] - X["b"] >= 4]).astype(float)
+    one = (
+        NICE(model, classes=["low", "high"], optimize="none")
+        .fit(X, np.where(X["a"] > 5, "high", "low"))
+        .explain(X[:1])[0]
+    )
+    assert one.text().startswith("If a were 5.00 instead of 3.05 and b were 0.50 instead of 2.45, ")
+
+
+def test_an_error_of_the_model_while_numbers_are_rounded_costs_no_text(factors):
+    """As when it went away after the search: then numbers have all their digits."""
+    model = Logarithm()
+    cfs = NICE(model).fit(factors, said_of(factors)).explain(factors[:20])
+    in_full = pickle.loads(pickle.dumps(cfs)).texts()
+    model.top = -1.0
+    with pytest.warns(UserWarning, match="numbers in texts are not rounded as far as they could be: the model raised"):
+        assert cfs.texts() == in_full
+
+
 def test_rounding_keeps_the_rules_of_each_row():
-    X = pd.DataFrame({"a": np.append(np.random.default_rng(0).uniform(0, 4.9, 50), 5.0061234)})
+    X = pd.DataFrame({"a": np.append(np.random.default_rng(0).uniform(0, 4.9, 50), [5.0061234, 8.0])})
     model = lambda X: np.column_stack([X["a"] < 5, X["a"] >= 5]).astype(float)
     nice = NICE(model, classes=["low", "high"]).fit(X, np.where(X["a"] > 5, "high", "low"))
     limits = Constraints(ranges={"a": (None, [6.0, 5.0062, 6.0])})

@@ -115,7 +115,7 @@ def _add_word_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from nicecf.exceptions import OptionError
+    from nicecf.exceptions import NicecfError, OptionError
     from nicecf.tables import files as tablefiles
     from nicecf.views import exported_table as outcomes
 
@@ -150,14 +150,22 @@ def _run(options: argparse.Namespace) -> int:
             time_budget=options.time_budget,
             progress=common.progress("rows"),
         )
-        table = outcomes.table(cfs.batch, style=options.style, wording=wording)
-        if options.letters is not None:
-            letters.write_letters(cfs, letters.letters_of(cfs, options, wording), options.letters, wording)
+        failure = None
+        try:
+            table = outcomes.table(cfs.batch, style=options.style, wording=wording)
+        except NicecfError as error:  # The words must not cost the answers, which may have taken hours.
+            table, failure = outcomes.table(cfs.batch), error
+    # The answers first: a template that lacks a field, or a full disk, must not cost them either.
+    lacking = tablefiles.write(table, options.out, format=out_format, protect=not options.raw_csv, beside=read)
+    with _own_stdout(options.out):
         if options.records is not None:
             _write_records(cfs, options, model, common.search_of(options))
+        if failure is not None:
+            raise failure
+        if options.letters is not None:
+            letters.write_letters(cfs, letters.letters_of(cfs, options, wording), options.letters, wording)
         if options.report is not None:
             cfs.to_html(options.report, title=options.title, wording=wording, about=_files(options, model, wording))
-    lacking = tablefiles.write(table, options.out, format=out_format, protect=not options.raw_csv, beside=read)
     if lacking is not None:
         say_beside(_in_utf8(read, options.out, lacking))
     (say_beside if options.out == "-" else say)(_told(cfs, options))

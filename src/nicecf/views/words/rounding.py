@@ -2,7 +2,8 @@
 
 A text is meant to be taken literally: with its numbers put into the row, the model gives the decision it names, at the
 probability that it names. Most numbers are those of training rows and as short as their column is written. Longer ones
-are rounded, and the model is asked whether the rounded ones will do; where not, they get more digits.
+are rounded, and the model is asked whether the rounded ones will do; where not, they get more digits. It is never asked
+about a number outside the range of the training rows, which it may not be made for: a small value is not tried as 0.
 
 A column that follows from others is what follows from them as they are shown. It is rounded too, as its column is
 written, but never moved: the model must say the same of what follows and of what is shown for it.
@@ -10,7 +11,8 @@ written, but never moved: the model must say the same of what follows and of wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -18,11 +20,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from nicecf.exceptions import NicecfError
 from nicecf.results.batch import Batch, picked
 from nicecf.results.provenance import Maker
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.schema import differs
+from nicecf.tables.seen import OUTSIDE, new_values
 from nicecf.views.words.line import lines_of
 
 # How many more digits than those of the column are tried, before all of them are shown.
@@ -60,7 +64,11 @@ def formatted_numbers(batch: Batch, *, ask: bool = True) -> list[FormattedNumber
             of_line[line].append(number)
     shown = {line: {one.feature: one.formatted(_MOST_LEVELS)[0] for one in those} for line, those in of_line.items()}
     if ask and long and batch.provenance.maker is not None:
-        shown |= _first_that_hold(batch, batch.provenance.maker, of_line)
+        try:
+            for line, found in _first_that_hold(batch, batch.provenance.maker, of_line):
+                shown[line] = found
+        except NicecfError as error:  # A text is true without it, and must not cost the answers.
+            warnings.warn(f"numbers in texts are not rounded as far as they could be: {error}", stacklevel=2)
     return [
         None if number is None else shown[line][number.feature] if line in long else number.formatted(0)[0]
         for line, number in zip(lines, numbers, strict=True)
@@ -81,7 +89,8 @@ class _Number:
     """A number that changes; NaN if missing.
 
     ``decimals``: with how many its column is written; ``is_exact``: whether no training value has more. ``given``: the
-    dtype of the column in the rows explained.
+    dtype of the column in the rows explained. ``low`` and ``high``: the range of the training rows, which a number is
+    not rounded out of; NaN where that is not known.
     """
 
     feature: int
@@ -90,6 +99,8 @@ class _Number:
     decimals: int
     is_exact: bool
     given: Dtype
+    low: float = np.nan
+    high: float = np.nan
 
     @cached_property
     def is_long(self) -> bool:
@@ -125,7 +136,11 @@ class _Number:
         return 0 if np.isnan(self.after) else _places(_shortest(self.after, self._read_as))
 
     def _after_at(self, places: int) -> str | None:
-        return None if np.isnan(self.after) else _fixed(self.after, places, self._read_as)
+        if np.isnan(self.after):
+            return None
+        text = _fixed(self.after, places, self._read_as)
+        outwards = int(float(text) > self.high >= self.after) - int(float(text) < self.low <= self.after)
+        return _fixed(self.after - outwards * 10.0**-places, places, self._read_as) if outwards else text
 
     def _before_at(self, places: int) -> str | None:
         if np.isnan(self.before):
@@ -171,19 +186,20 @@ def _numbers(batch: Batch) -> list[_Number | None]:
         if given.kind == "b":  # yes or no
             continue
         decimals, is_exact = statistics.columns[j].decimals, statistics.columns[j].is_exact
+        low, high = (np.nan, np.nan) if statistics.seen is None else (statistics.seen[j].low, statistics.seen[j].high)
         before, after = (each.values[lines[here], j].tolist() for each in (batch.before, batch.after))
         for at, old, new in zip(here.tolist(), before, after, strict=True):
-            numbers[at] = _Number(j, old, new, decimals, is_exact, given)
+            numbers[at] = _Number(j, old, new, decimals, is_exact, given, low, high)
     return numbers
 
 
-def _first_that_hold(batch: Batch, maker: Maker, of_line: dict[int, list[_Number]]) -> dict[int, Shown]:
-    """The numbers of each line at the least level at which the model says the same; lines without one are left out.
+def _first_that_hold(batch: Batch, maker: Maker, of_line: dict[int, list[_Number]]) -> Iterator[tuple[int, Shown]]:
+    """Find the numbers of each line at the least level at which the model says the same, where there is one.
 
     Most hold with the digits of their column, and most of the others with one or two more: these are tried first.
     """
     n_levels = {line: max(number.n_levels for number in numbers) for line, numbers in of_line.items()}
-    found: dict[int, Shown] = {}
+    found: set[int] = set()
     for first, end in ((0, 1), (1, 3), (3, _MOST_LEVELS)):
         entries = [
             (line, level) for line in of_line if line not in found for level in range(first, min(end, n_levels[line]))
@@ -192,21 +208,31 @@ def _first_that_hold(batch: Batch, maker: Maker, of_line: dict[int, list[_Number
             break
         lines = np.array([line for line, _ in entries], dtype=np.intp)
         tried = [(of_line[line], level) for line, level in entries]
-        shown, values, as_shown = _tried(batch, maker, lines, tried)
-        is_same = _change_alike(batch, lines, values) & _say_the_same(batch, maker, lines, values)
-        is_same[is_same] &= _taken_literally(batch, maker, lines[is_same], values[is_same], as_shown[is_same])
+        shown, values, as_shown, is_same = _tried(batch, maker, lines, tried)
+        is_same &= _change_alike(batch, lines, values)
+        is_same &= _are_in_range(batch, lines, values) & _are_in_range(batch, lines, as_shown)
+        for check in (_say_the_same, _taken_literally):
+            is_same[is_same] &= check(batch, maker, lines[is_same], values[is_same], as_shown[is_same])
         for at in np.flatnonzero(is_same).tolist():
-            found.setdefault(entries[at][0], shown[at])
-    return found
+            if entries[at][0] not in found:
+                found.add(entries[at][0])
+                yield entries[at][0], shown[at]
+
+
+def _are_in_range(batch: Batch, lines: Ints, values: Floats) -> Bools:
+    """Return whether the numbers that differ from the counterfactuals of some lines lie where training rows do."""
+    is_outside = new_values(values, batch.schema, batch.provenance.statistics.seen) == OUTSIDE
+    return np.asarray(~(is_outside & differs(batch.after.values[lines], values)).any(axis=1))
 
 
 def _tried(
     batch: Batch, maker: Maker, lines: Ints, tried: Sequence[tuple[Sequence[_Number], int]]
-) -> tuple[list[Shown], Floats, Floats]:
-    """Numbers of some lines, each at a level: what is shown, the rows that it makes, and these as they are shown.
+) -> tuple[list[Shown], Floats, Floats, Bools]:
+    """Return the numbers of some lines, each at a level: as they are shown, the rows that they make, these as shown.
 
     In the rows, what follows from other columns is computed from these as they are shown; the two differ where that
-    has more digits than it is shown with.
+    has more digits than it is shown with. Last, whether the numbers lie in the range of training: where not, nothing
+    is computed from them.
     """
     shown: list[Shown] = [{} for _ in tried]
     values = batch.after.values[lines]
@@ -214,6 +240,8 @@ def _tried(
         for one in numbers:
             if not batch.is_derived[one.feature]:
                 shown[at][one.feature], values[at, one.feature] = one.formatted(level)
+    is_in_range = _are_in_range(batch, lines, values)
+    values[~is_in_range] = batch.after.values[lines[~is_in_range]]
     values = maker.completed(values) if batch.is_derived.any() else values
     as_shown = values.copy()
     for at, (numbers, level) in enumerate(tried):
@@ -221,7 +249,7 @@ def _tried(
             if batch.is_derived[one.feature]:
                 follows = replace(one, after=float(values[at, one.feature]))
                 shown[at][one.feature], as_shown[at, one.feature] = follows.formatted(level)
-    return shown, values, as_shown
+    return shown, values, as_shown, is_in_range
 
 
 def _change_alike(batch: Batch, lines: Ints, values: Floats) -> Bools:
@@ -237,8 +265,10 @@ def _change_alike(batch: Batch, lines: Ints, values: Floats) -> Bools:
     return np.asarray(~is_other.any(axis=1))
 
 
-def _say_the_same(batch: Batch, maker: Maker, lines: Ints, values: Floats) -> Bools:
-    """Whether the model says of values what it says of the counterfactuals of some lines, in whole percent."""
+def _say_the_same(batch: Batch, maker: Maker, lines: Ints, values: Floats, _: Floats) -> Bools:
+    """Return whether the model says of values what it says of the counterfactuals of some lines, as texts show it."""
+    if not len(lines):
+        return np.zeros(0, dtype=bool)
     decided = batch.after.decided[lines]
     is_held, probabilities = maker.holds(batch.rows[lines], values, decided)
     return is_held & _are_as_probable(batch, lines, probabilities)

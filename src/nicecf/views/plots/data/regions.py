@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from nicecf.exceptions import OptionError
+from nicecf.exceptions import ModelError, OptionError
 from nicecf.exceptions import listed as quoted
 from nicecf.results.batch import Batch
 from nicecf.results.counterfactual import Counterfactual
@@ -108,7 +108,10 @@ def regions_of(one: Counterfactual, features: Pair | None = None, wording: Wordi
     places = np.repeat(this.row[None], len(x_codes) * len(y_codes), axis=0)
     places[:, across] = np.tile(x_codes, len(y_codes))
     places[:, up] = np.repeat(y_codes, len(x_codes))
-    decided, probabilities = maker.outputs(np.concatenate([places, points]))
+    try:
+        decided, probabilities = maker.outputs(np.concatenate([places, points]))
+    except ModelError:  # Of what lies beyond training, a model may know nothing, such as the logarithm of 0.
+        decided, probabilities = maker.outputs(np.concatenate([_within_training(this, places, points), points]))
     probability = probabilities[np.arange(len(decided)), decided]
     shape = (len(y_codes), len(x_codes))
     map_decided, map_probability = decided[: len(places)].reshape(shape), probability[: len(places)].reshape(shape)
@@ -143,6 +146,15 @@ def regions_of(one: Counterfactual, features: Pair | None = None, wording: Wordi
         this.teller.say("plot.regions_shading" if target is None else "plot.regions_shading_score"),
         this.teller,
     )
+
+
+def _within_training(this: Explanation, places: Floats, points: Floats) -> Floats:
+    """Return places with each number moved to the nearest that lies between training rows and points."""
+    seen = this.batch.provenance.statistics.seen or ()
+    known = np.concatenate([points, *([[getattr(one, end) for one in seen]] for end in ("low", "high") if seen)])
+    known[:, this.batch.schema.is_categorical] = np.nan
+    low, high = np.fmin.reduce(known), np.fmax.reduce(known)
+    return np.where(np.isnan(low), places, np.clip(places, low, high))
 
 
 def _is_smooth(decided: Ints, probabilities: Floats) -> bool:
