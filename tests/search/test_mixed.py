@@ -5,7 +5,7 @@ import pytest
 
 from clock import Clock, set_clock
 from nicecf import NICE, Constraints
-from nicecf.models.scorer import nothing_ahead
+from nicecf.models.scorer import Cost, nothing_ahead
 from nicecf.search import mixed
 from strategies import HashModel
 
@@ -158,6 +158,19 @@ def test_a_slow_model_is_called_less_often_for_one_row_with_the_same_answer(monk
     ahead, needed = np.median(calls, axis=0)
     assert ahead <= 6
     assert ahead < needed - 1
+
+
+@pytest.mark.parametrize(("n_columns", "n_prepared"), [(6, 3), (60, 0)])
+def test_questions_that_do_not_all_go_into_the_first_call_are_not_prepared_for_it(monkeypatch, n_columns, n_prepared):
+    monkeypatch.setattr(Cost, "rows_worth_a_call", 50)
+    prepared, ahead = [], mixed.Mixed.ahead
+    monkeypatch.setattr(mixed.Mixed, "ahead", lambda *given: (prepared.append(given), ahead(*given))[1])
+    X = normal(80, n_columns)
+    first_four = lambda X: linear(X[:, :4])
+    nice = NICE(first_four, classes=[0, 1]).fit(X, first_four(X).argmax(axis=1))
+    for at in range(3):
+        nice.explain(X[[at]])
+    assert len(prepared) == n_prepared
 
 
 def slow_linear(X):

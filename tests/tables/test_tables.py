@@ -11,6 +11,7 @@ import pytest
 from columns import COLUMNS, flag, with_flag
 from nicecf import NICE, Constraints, SchemaError
 from nicecf.tables import cells, container_of
+from nicecf.tables.pandas_frames import PandasFrames
 from nicecf.tables.schema import Schema
 from nicecf.views import exported_table as outcomes
 from strategies import as_lists
@@ -490,3 +491,69 @@ def test_arrays_of_floats_have_the_categories_that_a_look_at_each_cell_finds(val
     expected, of_cells = cells._factorize_by_key(column, np.where(np.isnan(column), -1, 0), False)
     assert codes.tolist() == expected.tolist()
     assert repr(levels) == repr([float(level) for level in of_cells])
+
+
+def wide(n_numbers=40):
+    """A frame of floats, whole numbers, a float column of categories and text, in turn."""
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(6, n_numbers)), columns=[f"x{j}" for j in range(n_numbers)])
+    X.iloc[2, 3] = np.nan
+    X["age"] = random.integers(18, 90, size=6).astype(np.int16)
+    X["code"] = [1.0, 2.0, 1.0, 3.0, 2.0, 1.0]
+    X["text"] = pd.Series(list("abcabc"), dtype=object)
+    return X
+
+
+def test_only_columns_that_are_no_plain_numbers_are_taken_out_of_a_frame_one_by_one(monkeypatch):
+    X = wide()
+    schema, values = Schema.of(X, categorical_features=["code", "text"])
+    taken = []
+    column = PandasFrames.column
+    monkeypatch.setattr(
+        PandasFrames,
+        "column",
+        lambda self, X, position: (taken.append(X.columns[position]), column(self, X, position))[1],
+    )
+    backwards = X.iloc[:, ::-1]
+    for table in (X, backwards):
+        encoded, _ = schema.encode(table)
+        assert np.array_equal(encoded, values, equal_nan=True)
+    assert sorted(taken) == ["code", "code", "text", "text"]
+    pd.testing.assert_frame_equal(schema.decode(values), X)
+    pd.testing.assert_frame_equal(schema.restore(backwards, values, values), backwards)
+
+
+def test_a_frame_of_floats_is_written_as_a_whole(monkeypatch):
+    X = wide().loc[:, :"x39"].set_axis(list("qwerty"))
+    schema, values = Schema.of(X)
+    monkeypatch.setattr(PandasFrames, "write_numbers", None)
+    pd.testing.assert_frame_equal(schema.decode(values), X.reset_index(drop=True))
+    backwards = X.iloc[:, ::-1]
+    changed = values.copy()
+    changed[1, 5] = 7.5
+    restored = schema.restore(backwards, values, changed)
+    assert restored.columns.equals(backwards.columns)
+    assert restored.index.equals(X.index)
+    assert restored.loc["w", "x5"] == 7.5
+    assert restored.compare(backwards).shape == (1, 2)
+    decoded = schema.decode(values)
+    decoded.iloc[0, 0] = 99.0
+    assert values[0, 0] != 99.0
+
+
+def test_a_column_of_floats_that_is_a_category_is_written_as_one():
+    X = pd.DataFrame({"size": [38.0, 39.5, 41.0], "x": [0.5, 1.5, 2.5]})
+    schema, values = Schema.of(X, categorical_features=["size"])
+    pd.testing.assert_frame_equal(schema.decode(values), X)
+    pd.testing.assert_frame_equal(schema.restore(X, values, values), X)
+
+
+@pytest.mark.parametrize("of", [lambda cells: pd.DataFrame(cells, columns=["x0", "x1"]), np.array])
+def test_what_cannot_be_computed_with_is_refused_in_tables_of_plain_numbers_too(of):
+    schema, _ = Schema.of(of([[1.0, 2.0], [3.0, 4.0]]))
+    with pytest.raises(SchemaError, match=r"column 'x1' holds an infinite value, or one beyond 1e150 \(row 1\)"):
+        schema.encode(of([[1.0, 2.0], [3.0, np.inf]]))
+    with pytest.raises(SchemaError, match="column 'x0' holds 9007199254740993, an integer that a float cannot hold"):
+        schema.encode(of([[2**53 + 1, 2], [3, 4]]))
+    encoded, _ = schema.encode(of([[2**53, 2], [-(2**53), 4]]))
+    assert encoded.tolist() == [[2.0**53, 2.0], [-(2.0**53), 4.0]]

@@ -237,15 +237,14 @@ class Scorer:
 
     def __call__(self, rows: Floats, look_ahead: LookAhead | None = None) -> Floats:
         """Outputs, one line per row; ``look_ahead`` rows are included if the model must be called."""
-        is_ahead = self.looks_ahead and not self.is_out_of_time()
-        return self.memory(self._ask, rows, look_ahead if is_ahead else None)
+        return self.memory(self._ask, rows, look_ahead if self.looks_ahead else None)
 
     def in_time(self, rows: Floats, look_ahead: LookAhead | None = None) -> tuple[Floats, Bools]:
         """Return outputs as far as there is time to ask for them, NaN for other rows; and which rows have them."""
-        try:
-            return self(rows, look_ahead), np.ones(len(rows), dtype=bool)
-        except OutOfTime:
-            return self.memory.known(rows)
+        if not self.is_out_of_time():
+            with suppress(OutOfTime):
+                return self(rows, look_ahead), np.ones(len(rows), dtype=bool)
+        return self.memory.known(rows)
 
     def is_out_of_time(self) -> bool:
         """Whether the deadline has passed, or no call would end before it."""

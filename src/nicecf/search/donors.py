@@ -367,7 +367,8 @@ def look_ahead(
         return Ahead(ends, first, second)
     groups = Groups.of(rules)
     hybrids = hybrids_ahead(starts, ends, groups.first(differs(starts, ends)), budget=budget, groups=groups)
-    if first_questions is not None and len(rows) <= _VERY_FEW:
+    # There are several questions for each column: where they do not all go into the call, they save none.
+    if first_questions is not None and len(rows) <= _VERY_FEW and rows.shape[1] < budget:
         # The nearest donor is mostly of the row's own class: the others are those that it will look at.
         more = first_questions.ahead(rows, rules, np.where(is_named[:, None], nearest, others))
         hybrids = np.concatenate([hybrids, more[: max(0, budget - len(hybrids))]])

@@ -16,7 +16,7 @@ from nicecf.search.lookahead import hybrids_ahead
 from nicecf.search.objectives import Reward, Round
 from nicecf.search.question import Question
 from nicecf.search.walks import Walks, cut_short, jump, walks_of
-from nicecf.support.types import Bools, Floats, Ints
+from nicecf.support.types import Floats, Ints
 from nicecf.tables.schema import differs
 
 
@@ -87,8 +87,7 @@ class _Walking:
         """One step of every active walk: the swap with the highest reward."""
         walk, feature = np.nonzero(self._left[self.active])
         walk = self.active[walk]
-        reached, is_known = self._ask(walk, feature)
-        self.is_cut[walk[~is_known]] = True
+        reached = self._ask(walk, feature)
         kept = ~self.is_cut[walk]
         walk, feature, reached = walk[kept], feature[kept], reached[kept]
         error = self._errors_of(walk, feature)
@@ -114,27 +113,29 @@ class _Walking:
         has_arrived = self._question.accepts(moved, self.current[moved], self.outputs[moved]) & (not to_the_end)
         self.active = moved[~has_arrived & self._left[moved].any(axis=1)]
 
-    def _ask(self, walk: Ints, feature: Ints) -> tuple[Floats, Bools]:
-        """Return what the models say of the hybrids with one more swap, and of which hybrids that is known in time."""
-        reached, is_known = self._donor_outputs[walk], np.ones(len(walk), dtype=bool)
+    def _ask(self, walk: Ints, feature: Ints) -> Floats:
+        """Return what the models say of the hybrids with one more swap; walks for which there is no time are cut."""
+        reached = self._donor_outputs[walk]
         is_hybrid = self._left.sum(axis=1)[walk] > 1  # else only the donor is left to step on
-        for some, hybrids in self._hybrids(walk, feature):
-            here = is_hybrid[some]
-            if here.any():
-                reached[some][here], is_known[some][here] = self._question.score.in_time(hybrids[here], self._ahead)
-        return reached, is_known
+        for some in _chunks(len(walk), self.current.shape[1]):
+            here = np.flatnonzero(is_hybrid[some] & ~self.is_cut[walk[some]])
+            if len(here):
+                hybrids = self._hybrids(walk[some][here], feature[some][here])
+                reached[some][here], is_known = self._question.score.in_time(hybrids, self._ahead)
+                self.is_cut[walk[some][here[~is_known]]] = True
+        return reached
 
     def _errors_of(self, walk: Ints, feature: Ints) -> Floats | None:
         """Return how implausible the hybrids with one more swap are; None if that does not count."""
         if self._error is None:
             return None
-        return np.concatenate([np.empty(0), *(self._error(hybrids) for _, hybrids in self._hybrids(walk, feature))])
+        chunks = _chunks(len(walk), self.current.shape[1])
+        return np.concatenate([np.empty(0), *(self._error(self._hybrids(walk[at], feature[at])) for at in chunks)])
 
-    def _hybrids(self, walk: Ints, feature: Ints) -> Iterator[tuple[slice, Floats]]:
-        for some in _chunks(len(walk), self.current.shape[1]):
-            hybrids = self.current[walk[some]]
-            self._groups.swap(hybrids, self._donors[walk[some]], feature[some])
-            yield some, hybrids
+    def _hybrids(self, walk: Ints, feature: Ints) -> Floats:
+        hybrids = self.current[walk]
+        self._groups.swap(hybrids, self._donors[walk], feature)
+        return hybrids
 
     def _ahead(self) -> Floats:
         """Hybrids that the next rounds may want."""

@@ -43,8 +43,17 @@ class Container(Protocol):
     def read_all(self, X: Table, names: list[Hashable]) -> Floats | None:
         """All cells as floats, if the table holds numbers of one dtype only; None if columns are read one by one."""
 
+    def plain_numbers(self, X: Table) -> tuple[Ints, Floats]:
+        """Return the positions of columns that can be read together, and their cells as floats, missing as NaN.
+
+        They hold numbers of dtypes that mark missing cells by NaN alone. Others are read one by one.
+        """
+
     def write_all(self, values: Floats, like: Table) -> Table | None:
-        """Floats as a table of the kind and dtype of ``like``, or wider; None if columns are written one by one."""
+        """Floats as a table of the kind and dtype of ``like``, or wider; None if columns are written one by one.
+
+        The index is that of ``like``, if that has as many rows.
+        """
 
     def kind(self, cells: Cells, name: Hashable) -> Kind:
         """What the column looks like; SchemaError when it can be neither number nor category nor date."""

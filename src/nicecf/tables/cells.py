@@ -60,6 +60,21 @@ def refuse_large_integers(low: Any, high: Any, name: Hashable) -> None:
     )
 
 
+def is_plain_number(dtype: object) -> bool:
+    """Return whether it is a numpy dtype of numbers of at most 64 bits, which marks missing cells by NaN alone."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "fiu" and dtype.itemsize <= 8
+
+
+def exact_columns(positions: Ints, numbers: Floats) -> tuple[Ints, Floats]:
+    """Return the positions and cells of those columns in which no number is too large to be exact as a float.
+
+    >>> exact_columns(np.array([3, 7]), np.array([[1.0, 2.0**53], [np.nan, 0.0]]))[0].tolist()
+    [3]
+    """
+    is_exact = ~(np.abs(numbers) >= LARGEST_EXACT_INTEGER).any(axis=0)
+    return positions[is_exact], numbers[:, is_exact]
+
+
 def floats_of_objects(values: Objects, name: Hashable) -> Floats:
     """Python values as floats, missing as NaN; SchemaError names the row that holds no number."""
     floats = np.full(len(values), np.nan)

@@ -41,6 +41,10 @@ class NumpyArrays:
     def read_all(self, X: Objects, names: list[Hashable]) -> Floats | None:
         return None
 
+    def plain_numbers(self, X: Objects) -> tuple[Ints, Floats]:
+        positions = np.arange(X.shape[1] if shared.is_plain_number(X.dtype) else 0)
+        return shared.exact_columns(positions, X[:, positions].astype(np.float64))
+
     def write_all(self, values: Floats, like: Objects) -> Any | None:
         return None
 

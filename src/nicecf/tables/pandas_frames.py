@@ -42,8 +42,15 @@ class PandasFrames:
     def read_all(self, X: pd.DataFrame, names: list[Hashable]) -> Floats | None:
         return None
 
+    def plain_numbers(self, X: pd.DataFrame) -> tuple[Ints, Floats]:
+        positions = np.flatnonzero([shared.is_plain_number(dtype) for dtype in X.dtypes])
+        return shared.exact_columns(positions, X.iloc[:, positions].to_numpy(dtype=np.float64))
+
     def write_all(self, values: Floats, like: pd.DataFrame) -> pd.DataFrame | None:
-        return None
+        if not (like.dtypes == np.float64).all():
+            return None
+        index = like.index if len(like) == len(values) else None
+        return pd.DataFrame(np.array(values, order="F"), index=index, columns=like.columns, copy=False)
 
     def kind(self, cells: pd.Series[Any], name: Hashable) -> Kind:
         dtype = cells.dtype

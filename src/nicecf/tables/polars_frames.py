@@ -44,6 +44,9 @@ class PolarsFrames:
     def read_all(self, X: Table, names: list[Hashable]) -> Floats | None:
         return None
 
+    def plain_numbers(self, X: Table) -> tuple[Ints, Floats]:
+        return np.empty(0, dtype=np.intp), np.empty((self.n_rows(X), 0))
+
     def write_all(self, values: Floats, like: Table) -> Table | None:
         return None
 

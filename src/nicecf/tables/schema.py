@@ -195,8 +195,13 @@ class Schema:
         if numbers is not None:
             return np.ascontiguousarray(all_finite(numbers, self.names)), self
         values = np.empty((self.container.n_rows(X), len(self.columns)))
+        # Taking single columns out of a frame takes longer than all the rest.
+        is_read = self._read_plain(X, positions, values)
         columns = []
         for j, (column, position) in enumerate(zip(self.columns, positions, strict=True)):
+            if is_read[j]:
+                columns.append(column)
+                continue
             cells = self.container.column(X, position)
             if column.is_ordinal:
                 values[:, j] = read_ranks(self.container, cells, column)
@@ -210,9 +215,25 @@ class Schema:
             columns.append(column)
         return values, replace(self, columns=tuple(columns))
 
+    def _read_plain(self, X: Table, positions: list[int], values: Floats) -> Bools:
+        """Fill in the number columns of ``values`` that can be read together, and return which columns these are."""
+        plain, numbers = self.container.plain_numbers(X)
+        place = np.full(len(positions), -1)
+        place[plain] = np.arange(len(plain))
+        place = np.where(self._is_number, place[positions], -1)
+        is_read = place >= 0
+        values[:, is_read] = numbers[:, place[is_read]]
+        all_finite(values[:, is_read], [name for name, is_one in zip(self.names, is_read, strict=True) if is_one])
+        return is_read
+
+    @cached_property
+    def _is_number(self) -> Bools:
+        """Which columns hold numbers: neither categories nor dates."""
+        return np.array([not column.is_categorical and column.temporal is None for column in self.columns])
+
     def decode(self, values: Floats) -> Table:
         """Float rows as a table like the one that ``fit`` got."""
-        table = self.container.write_all(values, self.empty)
+        table = self.container.write_all(values, self.empty) if self._is_number.all() else None
         if table is not None:
             return table
         values = np.array(values, order="F")  # a copy: what the model does with its table stays there
@@ -243,7 +264,7 @@ class Schema:
         dtypes = {
             j: self.container.number_dtype(column.prototype)
             for j, column in enumerate(self.columns)
-            if not column.is_categorical and column.temporal is None
+            if self._is_number[j]
         }
         return {j: dtype for j, dtype in dtypes.items() if dtype not in (np.dtype(np.float64), np.dtype(object))}
 
@@ -255,11 +276,13 @@ class Schema:
         """
         container = self.container
         changed = differs(rows, values)
-        table = container.write_all(np.where(changed, values, rows), X)
-        if table is not None:
-            return table
+        positions = self.positions(X)
+        if self._is_number.all():
+            table = container.write_all(np.where(changed, values, rows)[:, np.argsort(positions)], X)
+            if table is not None:
+                return table
         columns: list[Cells] = [container.column(X, position) for position in range(len(self.columns))]
-        for j, position in enumerate(self.positions(X)):
+        for j, position in enumerate(positions):
             if changed[:, j].any():
                 written = self._write_like(self.columns[j], values[:, j], columns[position])
                 columns[position] = container.overlay(columns[position], changed[:, j], written)
@@ -305,7 +328,8 @@ class Schema:
             return list(range(len(names)))
         position_of = {name: position for position, name in enumerate(names)}
         missing = [name for name in self.names if name not in position_of]
-        extra = [name for name in names if name not in set(self.names)]
+        trained = set(self.names)
+        extra = [name for name in names if name not in trained]
         if missing or extra or len(names) != len(self.columns):
             raise SchemaError(difference_in_columns(missing, extra, names))
         return [position_of[name] for name in self.names]

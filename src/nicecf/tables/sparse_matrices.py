@@ -69,6 +69,9 @@ class SparseMatrices(NumpyArrays):
             shared.refuse_large_integers(given.data.min(), given.data.max(), "X")
         return np.asarray(given.astype(np.float64).toarray(order="F"))
 
+    def plain_numbers(self, X: Table) -> tuple[Ints, Floats]:
+        return np.empty(0, dtype=np.intp), np.empty((self.n_rows(X), 0))
+
     def write_all(self, values: Floats, like: Table) -> Table:
         """Floats as a matrix of the class, format and dtype of ``like``, or a wider dtype where that cannot hold them.
 
