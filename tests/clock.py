@@ -6,10 +6,13 @@ from nicecf import NICE, baselines  # noqa: F401  so that the modules which look
 
 
 class Clock:
-    """Stands still, but for what the model takes: ``call`` seconds a call and ``row`` seconds a row."""
+    """Stands still, but for what the model takes: ``call`` seconds a call and ``row`` seconds a row.
 
-    def __init__(self, model, call=1.0, row=0.0):
-        self.model, self.call, self.row = model, call, row
+    ``share``: how much of them is processor time.
+    """
+
+    def __init__(self, model, call=1.0, row=0.0, share=1.0):
+        self.model, self.call, self.row, self.share = model, call, row, share
         self.now = 0.0
         self.calls = []
 
@@ -21,6 +24,9 @@ class Clock:
     def time(self):
         return self.now
 
+    def processor_time(self):
+        return self.share * self.now
+
 
 def set_clock(patch, clock):
     """Every module of nicecf that looks at the clock looks at this one."""
@@ -28,3 +34,4 @@ def set_clock(patch, clock):
     assert looking
     for module in looking:
         patch.setattr(module, "perf_counter", clock.time)
+    patch.setattr("nicecf.support.clock.process_time", clock.processor_time)

@@ -171,7 +171,8 @@ def test_a_table_too_wide_for_an_autoencoder_is_refused(monkeypatch):
 
 def test_a_wide_network_that_may_take_long_is_warned_of_before_it_is_trained(monkeypatch):
     clock = iter(np.arange(0.0, 100.0, 0.01))  # every look at it takes 10 ms: so does an update
-    monkeypatch.setattr(autoencoder, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr("nicecf.support.clock.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("nicecf.support.clock.process_time", lambda: 100.0)
     monkeypatch.setattr(autoencoder, "_network", lambda *_: pytest.fail("trained already"))
     table = np.random.default_rng(0).normal(size=(200, 250))
     train = lambda **options: Autoencoder.train(table, np.zeros(250, dtype=bool), seed=0, **options)

@@ -2,6 +2,7 @@
 
 import io
 import warnings
+from itertools import count
 
 import numpy as np
 import pytest
@@ -9,12 +10,20 @@ import pytest
 from clock import Clock, set_clock
 from nicecf import NICE, LongRunWarning, OptionError, baselines
 from nicecf.search import mixed, thorough
+from nicecf.support import clock as clocks
 from nicecf.support import progress
 
 
 class Terminal(io.StringIO):
     def isatty(self):
         return True
+
+
+def set_time(patch, now, share=1.0):
+    """The clock that bars and warnings look at, and how much of it is processor time."""
+    for module in (progress, clocks):
+        patch.setattr(module, "perf_counter", now)
+    patch.setattr(clocks, "process_time", lambda: share * now())
 
 
 @pytest.fixture
@@ -29,7 +38,7 @@ def explain(monkeypatch):
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 4))
     y = (X.sum(axis=1) > 0) * 1
-    monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
+    set_time(monkeypatch, lambda: now[0])
 
     def explain(stream, search="thorough", **options):
         nice = NICE(model, search=search, plausibility=lambda X: np.abs(X).sum(axis=1)).fit(X, y)
@@ -111,12 +120,12 @@ def test_a_log_gets_a_line_now_and_then(monkeypatch, capsys):
 # --- a warning before it takes long ----------------------------------------------------------------------------------
 
 
-def warned_of(steps, total=1_000_000, choice=None, if_long="Do less."):
+def warned_of(steps, total=1_000_000, choice=None, if_long="Do less.", share=1.0):
     """What is warned of if so many rows are done after so many seconds."""
     now = [0.0]
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        patch.setattr(progress, "perf_counter", lambda: now[0])
+        set_time(patch, lambda: now[0], share)
         patch.setattr("sys.stderr", io.StringIO())
         with progress.reporting(choice, total, if_long=if_long) as report:
             for seconds, done in steps:
@@ -145,6 +154,21 @@ def test_what_is_done_once_says_nothing_about_the_rest():
     assert len(warned_of([(10.0, 1), (10.1, 50), (20.0, 51)], total=500)) == 1
 
 
+def test_work_is_judged_by_the_processor_time_that_it_takes_on_a_busy_machine():
+    steps = [(0.0, 10), (24.0, 20)]  # 24 s for 10 rows; by the clock, 100 more would take 4 minutes
+    assert warned_of(steps, total=120, share=0.15) == []
+    assert warned_of(steps, total=2_000, share=0.15) == [
+        "explaining the other 1,980 rows will take about 12 minutes. Do less. progress=True shows how much is left."
+    ]
+
+
+@pytest.mark.parametrize("share", [0.01, 1.0, 8.0])
+def test_who_waits_for_a_server_or_uses_several_threads_is_told_what_the_clock_says(share):
+    assert warned_of([(0.0, 10), (24.0, 20)], total=120, share=share) == [
+        "explaining the other 100 rows will take about 4 minutes. Do less. progress=True shows how much is left."
+    ]
+
+
 def test_work_that_gets_slower_is_warned_of_then():
     assert len(warned_of([(0, 100), (3, 200), (100, 210)], total=300)) == 1
 
@@ -159,7 +183,7 @@ def test_who_wants_no_progress_gets_no_warning(choice, if_long, n_warnings):
 
 def test_the_bar_is_wiped_out_before_the_warning(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(progress, "perf_counter", lambda: now[0])
+    set_time(monkeypatch, lambda: now[0])
     monkeypatch.setattr("sys.stderr", stream := Terminal())
     monkeypatch.setattr("warnings.showwarning", lambda message, *_: stream.write(f"{message}\n"))
     with progress.reporting(None, 10_000, if_long="Do less.") as report, warnings.catch_warnings():
@@ -174,8 +198,8 @@ def test_the_bar_is_wiped_out_before_the_warning(monkeypatch):
 
 
 def test_a_closed_stderr_does_not_end_the_work(monkeypatch):
-    now = iter([0.0, 10.0])
-    monkeypatch.setattr(progress, "perf_counter", lambda: next(now))
+    now = count(0.0, 10.0)
+    set_time(monkeypatch, lambda: next(now))
     closed = io.StringIO()
     closed.close()
     monkeypatch.setattr("sys.stderr", closed)
@@ -357,9 +381,20 @@ def test_what_is_learned_does_not_depend_on_the_pace(monkeypatch):
 # --- wide tables -----------------------------------------------------------------------------------------------------
 
 
-def explained_in(patch, n_columns, row, search="greedy", n_rows=20, options=None, **asked):
+class WarmingUp(Clock):
+    """The first call takes much longer than any other."""
+
+    is_warm = False
+
+    def __call__(self, X):
+        self.now += 0.0 if self.is_warm else 60.0
+        self.is_warm = True
+        return super().__call__(X)
+
+
+def explained_in(patch, n_columns, row, search="greedy", n_rows=20, options=None, share=1.0, clock=Clock, **asked):
     """What an explain call is warned of, before anything but the rows themselves has been asked about."""
-    clock = Clock(by_sum, call=0.0, row=row)
+    clock = clock(by_sum, call=0.0, row=row, share=share)
     set_clock(patch, clock)
     X = np.random.default_rng(0).normal(size=(150, n_columns))
     nice = NICE(clock, classes=[0, 1], search=search, **options or {}).fit(X, X.sum(axis=1) >= 0, progress=False)
@@ -375,13 +410,17 @@ def explained_in(patch, n_columns, row, search="greedy", n_rows=20, options=None
 
 
 @pytest.mark.parametrize(
-    ("search", "minutes", "advice"),
-    [("greedy", 2, "time_budget="), ("thorough", 5, "search='greedy' is faster")],
+    ("search", "share", "ms", "minutes", "advice"),
+    [
+        ("greedy", 1.0, 47, 2, "time_budget="),
+        ("thorough", 1.0, 47, 5, "search='greedy' is faster"),
+        ("thorough", 0.5, 25, 2, "search='greedy' is faster"),
+    ],
 )
-def test_a_wide_table_is_warned_of_before_the_search_starts(monkeypatch, search, minutes, advice):
-    assert explained_in(monkeypatch, 100, 0.05, search).startswith(
-        f"explaining 20 rows (in 100 columns, with a model that takes 47 ms for a row) will take about {minutes} minutes "
-        f"or more. {advice}"
+def test_a_wide_table_is_warned_of_before_the_search_starts(monkeypatch, search, share, ms, minutes, advice):
+    assert explained_in(monkeypatch, 100, 0.05, search, share=share).startswith(
+        f"explaining 20 rows (in 100 columns, with a model that takes {ms} ms for a row) will take about {minutes} "
+        f"minutes or more. {advice}"
     )
 
 
@@ -392,6 +431,7 @@ def test_a_wide_table_is_warned_of_before_the_search_starts(monkeypatch, search,
         {"row": 0.05, "progress": False},
         {"row": 0.05, "options": {"optimize": "none"}},
         {"row": 0.0001},
+        {"row": 0.0001, "clock": WarmingUp},
     ],
 )
 def test_a_wide_table_is_not_warned_of_without_need(monkeypatch, asked):

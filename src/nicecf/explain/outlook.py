@@ -30,7 +30,9 @@ def warn_of_wide(call: Call, question: Question, fitted: Fitted) -> bool:
     rows = question.rows[lines[:_ROWS_COMPARED], None]
     n_differ = float(differs(rows, fitted.models.canaries.values[None]).sum(axis=2).max(axis=1).mean())
     n_asked = n_differ * _ROWS_PER_COLUMN[call.options["search"]]
-    each = question.score.cost.row
+    # While fit measured what a row costs, the model may have been called for the first time, or the machine been busy.
+    meter = question.score.meter
+    each = min(meter.cost.row, meter.work / max(1, meter.rows))
     what = (
         f"explaining {len(lines):,} {'row' if len(lines) == 1 else 'rows'} (in {n_differ:,.0f} columns, with a model "
         f"that takes {1e3 * each:.2g} ms for a row)"

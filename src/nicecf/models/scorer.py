@@ -12,7 +12,7 @@ from pandas.util import hash_array
 
 from nicecf.exceptions import ModelError
 from nicecf.models import classifier as _classifier
-from nicecf.support.clock import now
+from nicecf.support.clock import Moment, now
 from nicecf.support.types import Bools, Floats, Ints
 
 # The time to find out which rows to add, in seconds: mostly a search for a second donor.
@@ -168,7 +168,8 @@ def _in_chunks(function: RowFunction, rows: Floats) -> Iterator[Floats]:
 class Meter:
     """The answers and the cost of the model in one ``explain`` call; belongs to one call and one thread.
 
-    ``cut_for``: the latest deadline for which a call was made smaller, or was not made.
+    ``work``: the seconds of work in all calls. ``cut_for``: the latest deadline for which a call was made smaller, or
+    not at all.
     """
 
     def __init__(self, predict: RowFunction, *, cost: Cost) -> None:
@@ -176,13 +177,15 @@ class Meter:
         self.cost = cost
         self.calls = 0
         self.rows = 0
+        self.work = 0.0
         self.cut_for = -np.inf
 
     def __call__(self, rows: Floats) -> Floats:
         """One model call."""
-        start = now()
+        start, began = now(), Moment.now()
         outputs = self._predict(rows)
         seconds = now() - start
+        self.work += began.work_since()
         self.cost = self.cost.after(seconds, len(rows))
         self.calls += 1
         self.rows += len(rows)

@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from nicecf.exceptions import ModelError, OptionError
 from nicecf.models.scorer import RememberedRows
+from nicecf.support.clock import Moment
 from nicecf.support.progress import Choice, is_off, warn_ahead
 from nicecf.support.types import Bools, Floats
 from nicecf.tables.schema import Schema
@@ -206,9 +206,9 @@ def _seconds_at_most(table: Floats, seed: int) -> float:
     network = _untrained(table, _LEARNING_RATES[0], seed).set_params(early_stopping=False)
     some = table[: network.batch_size]
     network.partial_fit(some, some)  # the first one also makes the weights
-    start = perf_counter()
+    start = Moment.now()
     network.partial_fit(some, some)
-    return (perf_counter() - start) * len(_LEARNING_RATES) * network.max_iter * _updates(table, network.batch_size)
+    return start.work_since() * len(_LEARNING_RATES) * network.max_iter * _updates(table, network.batch_size)
 
 
 def _updates(table: Floats, batch: int) -> int:

@@ -12,6 +12,7 @@ from typing import TextIO
 import numpy as np
 
 from nicecf.exceptions import LongRunWarning, OptionError
+from nicecf.support.clock import Moment
 
 Report = Callable[[int], None]
 # What a user may pass: None, True, False, or a function of (rows done, rows in all).
@@ -140,8 +141,9 @@ def bar_line(
 class _Outlook:
     """Warns, once, if the rest of the work will take long.
 
-    The first report is where the clock starts: what is done once, for all rows, comes before it. And a search may work
-    on many rows at a time: from the end of the first to that of the next is what they take.
+    The first report is where the clock starts: what is done once, for all rows, comes before it, and so does the first
+    call of the model, which may take longer than others. And a search may work on many rows at a time: from the end of
+    the first to that of the next is what they take. It goes by the seconds of work (see `Moment`).
     """
 
     def __init__(self, total: int, if_long: str, verb: str, unit: str, bar: _Bar | None) -> None:
@@ -149,19 +151,19 @@ class _Outlook:
         self._if_long = if_long
         self._words = verb, unit
         self._bar = bar
-        self._first: tuple[int, float] | None = None
+        self._first: tuple[int, Moment] | None = None
         self._is_told = False
 
     def __call__(self, done: int) -> None:
         if self._is_told:
             return
-        now = perf_counter()
         if self._first is None:
-            self._first = done, now
+            self._first = done, Moment.now()
         already, started = self._first
-        if done == already or now - started < _JUDGED_BY:
+        seconds = started.work_since()
+        if done == already or seconds < _JUDGED_BY:
             return
-        each, left = (now - started) / (done - already), self._total - done
+        each, left = seconds / (done - already), self._total - done
         if left * each > _LONG:
             self._is_told = True
             self._warn(left, each)
