@@ -142,7 +142,8 @@ class SearchOptions:
                     is_refused=is_refused,
                     has_errors=has_errors,
                 )
-        search = FirstThatHelps(donors, first, under_rules=(hybrids, FewChanges(donors, walk)))
+        last = replace(first, climbs=True) if isinstance(first, Mixed) else None
+        search = FirstThatHelps(donors, first, under_rules=(hybrids, FewChanges(donors, walk)), last=last)
         neighborhood = Neighborhood(
             donors,
             hybrids,

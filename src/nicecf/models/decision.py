@@ -201,11 +201,11 @@ class Panel:
             is_accepted = is_accepted & (block[line, decided] >= self.min_probability)
         return np.asarray(is_accepted)
 
-    def scores(self, outputs: Floats, wanted: Bools) -> Floats:
-        """How close rows are to their target: the mean over the models."""
+    def scores(self, outputs: Floats, wanted: Bools, *, least: bool = False) -> Floats:
+        """How close rows are to their target: the mean over the models, or the ``least`` of them."""
         wanted = np.broadcast_to(wanted, (len(outputs), len(self.classes)))
         scores = [self._score(block, wanted) for _, block in self.blocks(outputs)]
-        return scores[0] if len(scores) == 1 else np.asarray(np.mean(scores, axis=0))
+        return scores[0] if len(scores) == 1 else np.asarray((np.min if least else np.mean)(scores, axis=0))
 
     def _score(self, block: Floats, wanted: Bools) -> Floats:
         if self.target is None:

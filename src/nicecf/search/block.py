@@ -22,6 +22,8 @@ _CELLS_AT_ONCE = 2**17
 
 # Scores closer to certainty are not told apart.
 _SURE = 1 - 1e-9
+# How much the mean over the models counts beside the score of the one that is farthest off: hardly, but for ties.
+_SHARE_OF_MEAN = 1e-3
 
 Cost = Callable[[Ints, Floats], Floats]
 
@@ -159,6 +161,24 @@ class Block(RowMoves):
     def is_open(self) -> Bools:
         """Which rows have not the best answer that there can be."""
         return np.asarray(self.lowest > self.least * (1 + SAME))
+
+    def is_unanswered(self) -> Bools:
+        """Which rows have no valid candidate within the limit on changes, though there may be one."""
+        most = min(self.question.most_changes, self.rows.shape[1])
+        return np.isinf(self.nearest[:, most]) & self.is_open()
+
+    def heights(self, candidates: Candidates) -> Floats:
+        """Compute how close candidates are to the target by the model that is farthest off; -inf where impossible.
+
+        On a tie, the mean over the models decides: what helps one of several models is progress.
+        """
+        question, line = self.question, candidates.line
+        scores = question.panel.scores(candidates.outputs, question.wanted[line], least=True)
+        heights = _odds(scores) + _SHARE_OF_MEAN * candidates.scores
+        is_possible = candidates.changes <= question.most_changes
+        if question.rules is not None:
+            is_possible &= question.rules.are_possible(line, candidates.values)
+        return np.where(is_possible, heights, -np.inf)
 
     # --- what they cost -----------------------------------------------------------------------------------------------
 

@@ -21,18 +21,23 @@ class FromDonors(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FirstThatHelps:
-    """A search and, for rows under rules that it does not help, others in turn; all from the same nearest donors."""
+    """A search and, for rows under rules that it does not help, others in turn; all from the same nearest donors.
+
+    ``last``: a last resort, also for rows without rules. A target of scores has its own: see `BestScores`.
+    """
 
     donors: DonorSearch
     search: FromDonors
     under_rules: tuple[FromDonors, ...] = ()
+    last: FromDonors | None = None
 
     def __call__(self, question: Question) -> Answers:
         """The answers of the first search that helps each row."""
         donors = self.donors.nearest(question)
         found = [(np.arange(len(question)), self.search(question, donors))]
         is_left = ~found[0][1].has_answer()
-        for search in self.under_rules if question.rules is not None else ():
+        others = self.under_rules if question.rules is not None else ()
+        for search in others if self.last is None or question.panel.target is not None else (*others, self.last):
             left = np.flatnonzero(is_left)
             if not len(left):
                 break

@@ -20,6 +20,7 @@ from nicecf.search.candidates import (
     rank_of,
     rank_within,
 )
+from nicecf.search.climb import climb
 from nicecf.search.first_candidates import between, extended, pairs, paths, single_changes, steps_back
 from nicecf.search.rounds import Rounds
 from nicecf.support.types import Floats, Ints
@@ -33,10 +34,11 @@ _HOPELESS = 3.0
 _OF_EACH = 4
 
 
-def search_locally(block: Block, start: Candidates, donors: Candidates) -> None:
+def search_locally(block: Block, start: Candidates, donors: Candidates, sources: Candidates | None = None) -> None:
     """Search from valid candidates and from donors, whose outputs need not be what the model says today.
 
-    What the block has found only gets better, and the search can be stopped at any time.
+    What the block has found only gets better, and the search can be stopped at any time. ``sources``: training rows
+    as the rows may take them, for rows to climb from for which nothing else is found.
     """
     block.keep(start)
     moves = single_changes(block)
@@ -62,6 +64,9 @@ def search_locally(block: Block, start: Candidates, donors: Candidates) -> None:
     shortest = best_of_each(donors, np.append(back.of, of), joined([shorter, much_shorter]))
     longer = block.better(extended(block, joined([singles, asked]), moves, gains))
     rounds.run(_centers(block, joined([start, singles, asked, shortest])), longer)
+    if sources is not None and block.is_unanswered().any():
+        climb(block, joined([singles, asked]), sources, moves, gains)
+        rounds.run(_centers(block, block.found), longer.take(np.empty(0, dtype=np.intp)))
 
 
 def _helping(block: Block, moves: Moves, gains: Floats, costs: Floats) -> tuple[Ints, Floats]:

@@ -16,6 +16,7 @@ from nicecf.search.answers import Answers, Points, by_row, joined, no_points, no
 from nicecf.search.block import Block, RowMoves
 from nicecf.search.candidates import Candidates
 from nicecf.search.candidates import joined as joined_candidates
+from nicecf.search.climb import PROPOSALS_PER_ROW, SOURCES
 from nicecf.search.distance import Heom
 from nicecf.search.donors import Donors, DonorSearch
 from nicecf.search.first_candidates import CELLS_TRIED, single_changes
@@ -55,13 +56,14 @@ class Mixed:
     neighbors: int | None = None
     is_refused: Callable[[Floats], Bools] | None = None
     has_errors: bool = False
+    climbs: bool = False
 
     def __call__(self, question: Question, donors: Donors) -> Answers:
         """Search for each row; ``donors`` are their nearest accepted donors, as far as there are any.
 
         For want of time, the answer of a row is the paper's, or the donor.
         """
-        seeking = np.flatnonzero((donors.place >= 0) | (question.rules is not None))
+        seeking = np.flatnonzero((donors.place >= 0) | (question.rules is not None) | self.climbs)
         found = self._search(question.take(seeking), donors.take(seeking))
         return joined([(seeking, found)], len(question))
 
@@ -72,7 +74,7 @@ class Mixed:
             half = replace(question, report=lambda n_done: question.report(n_done // 2))
             others = self._allowed(self.one_donor(half, donors))
         chosen = _Chosen(question)
-        n_cells = _CANDIDATES_PER_ROW * question.rows.shape[1]
+        n_cells = (PROPOSALS_PER_ROW if self.climbs else _CANDIDATES_PER_ROW) * question.rows.shape[1]
         block = int(np.clip(CELLS_PER_CALL // n_cells, 1, _MOST_ROWS))
         for at in range(0, len(question), block):
             lines = np.arange(at, min(at + block, len(question)))
@@ -169,11 +171,21 @@ class Mixed:
         try:
             if question.score.is_out_of_time():  # before a wide table is prepared for nothing
                 raise OutOfTime
-            search_locally(search, joined_candidates(start), self._to_prune(search, question, places))
+            sources = self._sources(search, question) if self.climbs else None
+            search_locally(search, joined_candidates(start), self._to_prune(search, question, places), sources)
         except OutOfTime:
             search.keep(joined_candidates(start))
             return False
         return not walks.is_cut.any()
+
+    def _sources(self, search: Block, question: Question) -> Candidates:
+        """Return the training rows with the highest scores, as the rows may take them."""
+        scores = np.array([question.panel.scores(self.donors.outputs, one, least=True) for one in question.wanted])
+        places = np.argsort(-scores, axis=1, kind="stable")[:, :SOURCES]
+        line, place = np.repeat(np.arange(len(question)), places.shape[1]), places.ravel()
+        values, rules = self.donors.index.values[place], question.rules
+        values, _ = with_own_cells(question.rows[line], values if rules is None else rules.project(line, values))
+        return search.known(line, values, question.score(values))
 
     def _where_walks_fail(self, question: Question, donors: Donors, walks: Candidates) -> Points:
         """Where the paper's answer changes too much, or may not be handed out: the best with one donor.
