@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from nicecf import NICE, DecisionWarning, baselines, replay
+from nicecf.models.deciding import can_differ
 from nicecf.models.decision import rule_of
-from nicecf.models.own_predict import can_differ
 
 X = pd.DataFrame({"income": np.arange(100.0), "debts": np.arange(100.0) % 7})
 Y = np.where(X["income"] >= 50, "yes", "no")

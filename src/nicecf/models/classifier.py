@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from nicecf.exceptions import ModelError, OptionError, SchemaError, listed, plain
 from nicecf.models import boosters
-from nicecf.models.own_predict import can_differ
+from nicecf.models.deciding import can_differ
 from nicecf.support.types import Floats, Ints, Objects, Table
 
 # Rows are sent to the model in chunks of at most this many cells (32 MB of floats), whatever the width.

@@ -16,7 +16,7 @@ import numpy as np
 from nicecf.exceptions import ModelError, OptionError, did_you_mean, listed, plain
 from nicecf.models.boosters import is_booster
 from nicecf.models.classifier import Classifier, score_towards
-from nicecf.models.own_predict import can_differ, deciding, sklearn_class
+from nicecf.models.deciding import can_differ, deciding, sklearn_class
 from nicecf.models.scores import Regressor, ScoreTarget
 from nicecf.support.types import Bools, Floats, Ints, Objects, Table, is_number
 

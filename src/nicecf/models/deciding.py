@@ -1,4 +1,4 @@
-"""Which fitted models have a ``predict`` that can differ from their highest probability."""
+"""Which estimator decides inside of a wrapper, and whether its ``predict`` can differ from its highest probability."""
 
 from __future__ import annotations
 
