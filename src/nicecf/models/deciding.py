@@ -6,6 +6,7 @@ from typing import Any
 
 # Estimators of scikit-learn that hand on what a fitted estimator of theirs says, and the attribute that it is in.
 _PASSED_ON = {
+    "BaseSearchCV": "best_estimator_",
     "FrozenEstimator": "estimator",
     "RFE": "estimator_",
     "RFECV": "estimator_",
@@ -18,12 +19,9 @@ def deciding(model: Any) -> Any:
     """Return the estimator whose answers a model hands on: the last step of a pipeline, the best of a search."""
     # Terminates: every turn goes to an estimator inside the last one.
     while True:
-        steps = getattr(model, "steps", None)
-        name = sklearn_class(model, tuple(_PASSED_ON))
-        if isinstance(steps, list) and steps:
-            model = steps[-1][1]
-        elif hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
+        name = sklearn_class(model, ("Pipeline", *_PASSED_ON))
+        if name == "Pipeline":
+            model = model.steps[-1][1]
         elif name is not None and hasattr(model, _PASSED_ON[name]):
             model = getattr(model, _PASSED_ON[name])
         else:
