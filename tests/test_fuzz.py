@@ -21,7 +21,7 @@ from fuzz.tables import PANDAS, Column, Reader, Tables
 from fuzz.workers import Worker, finished
 from sklearn.ensemble import GradientBoostingClassifier
 
-from nicecf import NICE, NicecfError, replay
+from nicecf import NICE, Constraints, NicecfError, replay
 from nicecf.search.proofs import Proof
 
 NAMES = ("age", "income", "home")
@@ -173,6 +173,7 @@ def test_a_training_row_handed_out_under_the_guard_is_reported(right):
     "rules",
     [
         Rules(immutable=[0, 1, 2]),
+        Rules(protected=[0, 1, 2]),
         Rules(increasing={0: None, 1: None}, max_changes=1, allowed={2: ["no such home"]}),
         Rules(ranges={0: (100, None), 1: (100.0, None)}, allowed={2: ["no such home"]}),
         Rules(step={0: 1000.0, 1: 1000.0}, allowed={2: ["no such home"]}),
@@ -281,12 +282,25 @@ def test_a_proof_that_does_not_hold_is_reported():
 def test_a_thorough_search_that_is_worse_than_the_greedy_one_is_reported():
     facts, nice, cfs, answer = solved(search="thorough")
     check, _ = RELATIONS["thorough_is_no_worse_than_greedy"]
-    assert {*WRONG_AGAIN, check.__name__, "what_is_proven_holds"} == set(RELATIONS)
+    others = {check.__name__, "what_is_proven_holds", "nothing_protected_is_named"}
+    assert {*WRONG_AGAIN, *others} == set(RELATIONS)
     assert check(explained(facts, nice, cfs, answer)) == []
     worse = Another(facts, search="greedy", optimize="none").explain(facts.tables.rows)
     assert check(explained(facts, nice, worse, Answer.of(worse, "pandas")))
     nothing = replace(cfs, batch=replace(cfs.batch, found=np.zeros(len(cfs), dtype=bool)))
     assert "thorough does not" in check(explained(facts, nice, nothing, answer))[0]
+
+
+def test_a_protected_feature_that_is_named_or_relaxed_is_reported(right):
+    facts, nice, cfs, answer = right
+    check = RELATIONS["nothing_protected_is_named"][0]
+    assert check(explained(facts, nice, cfs, answer)) == []
+    own = replace(facts, settings=replace(facts.settings, own_rules=Rules(protected=[0, 1, 2])))
+    named = check(explained(own, nice, cfs, answer))
+    assert any("is protected: If QQ" in said for said in named)
+    none = nice.explain(facts.tables.rows, constraints=Constraints(immutable=list(NAMES)))
+    relaxed = check(explained(own, nice, none, Answer.of(none, "pandas")))
+    assert any(said.startswith("relaxed: (), though") for said in relaxed)
 
 
 def test_what_is_written_to_is_reported():
