@@ -221,6 +221,10 @@ RULES = {
     "allowed": ({"allowed": {2: [0.0, 30.0]}}, lambda row, o: np.isin(o[:, 2], [0.0, 30.0]) | (o[:, 2] == row[2])),
     "forbid": ({"forbid": {0: [(0.0, 3.0)]}}, lambda row, o: ~((row[0] == 0.0) & (o[:, 0] == 3.0))),
     "step": ({"step": {2: 20}}, lambda row, o: (np.abs(o[:, 2] - row[2]) % 20) == 0),
+    "within": (
+        {"within": {1: 0.3, 2: "50%"}},
+        lambda row, o: (np.abs(o[:, 1] - row[1]) <= 0.3 + 1e-12) & (np.abs(o[:, 2] - row[2]) <= np.abs(row[2]) / 2),
+    ),
     "max changes": ({"max_changes": 1}, lambda row, o: (o != row).sum(axis=1) <= 1),
 }
 

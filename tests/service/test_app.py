@@ -89,6 +89,7 @@ class TestAnswers:
             "immutable": ["job"],
             "ranges": {"income": {"high": 45}, "since": {"low": "2020-06-01"}},
             "increasing": ["age"],
+            "within": {"income": "80%", "since": "400 days", "age": [30, "90%"]},
         }
         parameters = {"search": "greedy", "optimize": "proximity", "rules": rules}
         answer = post(served(nice), {"instances": rows_of(X), "parameters": parameters})

@@ -33,7 +33,7 @@ ODD = [
     "NaN",
 ]
 PARAMETERS = ["target", "target_score", "optimize", "search", "rules", "n", "budget", "feature_weights", "record", "plans", "language", "display", "letter"]  # fmt: skip
-RULES = ["immutable", "increasing", "decreasing", "ranges", "allowed", "max_changes", "forbid", "step", "groups", "relations", "may_change"]  # fmt: skip
+RULES = ["immutable", "increasing", "decreasing", "ranges", "allowed", "max_changes", "forbid", "step", "within", "groups", "relations", "may_change"]  # fmt: skip
 PIECES = [
     {"age": [1, 2]}, {"age": {"low": None}}, {"job": ["clerk"]}, {"job": [["clerk", "nurse"]]}, {"age": 1e-300},
     ["age"], ["job", "job"], [["age", "job"]], "auto", ["age <= income"], ["(" * 900], ["age <= " + "9" * 900], [1e308, -1e308],
