@@ -111,6 +111,9 @@ def draw(random: Random) -> Case:
         return frame.astype(dict.fromkeys(derived, float))
 
     train, rows = table(_N_TRAINING), table(_N_ROWS)
+    if has_groups and random.random() < 0.4:  # rows of nobody: several dummies on, or none
+        for line in np.flatnonzero(random.random(_N_ROWS) < 0.3).tolist():
+            rows.loc[line, list(_DUMMIES)] = random.integers(0, 2, len(_DUMMIES))
     weights = dict(zip(train.columns, random.normal(size=train.shape[1]), strict=True))
     model = _Model(weights, {name: float(train[name].std()) or 1.0 for name in train.select_dtypes("number")})
     if random.random() < 0.25 and not gaps:
@@ -218,11 +221,12 @@ def explainer_of(random: Random, case: Case) -> tuple[str, Any]:
 
 def problems_of(case: Case, cfs: Any) -> list[str]:
     """What is impossible, not valid or wrongly counted in an answer."""
-    found = cfs[cfs.found]
+    wrong, found = _odd_dummies(case, cfs), cfs[cfs.found]
     if not len(found):
-        return []
+        return wrong
     after, before = (_frame(table) for table in (found.to_frame(), found.batch.table))
-    wrong = [problem for line in range(len(after)) for problem in _impossible(case, after.iloc[line], line)]
+    for line in range(len(after)):
+        wrong += _impossible(case, before.iloc[line], after.iloc[line], line)
     decided = case.model(found.to_frame() if isinstance(case.train, pl.DataFrame) else after).argmax(axis=1)
     at = case.model(before).argmax(axis=1)
     wrong += [f"line {line}: the model still says {at[line]}" for line in np.flatnonzero(decided == at)]
@@ -251,7 +255,18 @@ def problems_of_copies(random: Random, case: Case, explainer: Any, cfs: Any) -> 
     return wrong + [f"record {line}: {difference}" for difference in made.differences]
 
 
-def _impossible(case: Case, row: pd.Series[Any], line: int) -> list[str]:
+def _odd_dummies(case: Case, cfs: Any) -> list[str]:
+    """Rows of nobody have a note, and no others; with min_count none has."""
+    is_told = case.has_groups and cfs.to_records()[0]["options"].get("min_count", 1) == 1
+    rows = _frame(case.rows)
+    odd = [is_told and row[list(_DUMMIES)].sum() != 1 for _, row in rows.iterrows()]
+    noted = ["one_hot" in (kinds or ()) for kinds in cfs.note_kinds]
+    return [
+        f"row {line}: noted {noted[line]}, odd {odd[line]}" for line in range(len(rows)) if noted[line] != odd[line]
+    ]
+
+
+def _impossible(case: Case, before: pd.Series[Any], row: pd.Series[Any], line: int) -> list[str]:
     cells: dict[str, Any] = {name: None if _is_missing(value) else value for name, value in row.items()}
     wrong = [
         f"line {line}: {name} is {cells[name]!r}, not {one.text} = {one.value(cells)!r}"
@@ -259,7 +274,8 @@ def _impossible(case: Case, row: pd.Series[Any], line: int) -> list[str]:
         if not one.is_right(cells, cells[name])
     ]
     wrong += [f"line {line}: {one.text} does not hold" for one in case.relations if not one.holds(cells)]
-    if case.has_groups and sum(cells[name] for name in _DUMMIES) != 1:
+    is_own = case.has_groups and all(before[name] == row[name] for name in _DUMMIES)
+    if case.has_groups and not is_own and sum(cells[name] for name in _DUMMIES) != 1:
         wrong.append(f"line {line}: the dummies are {[cells[name] for name in _DUMMIES]}")
     if case.has_groups and _CODES[cells["grade"]] != cells["grade_code"]:
         wrong.append(f"line {line}: {cells['grade']} has the code {cells['grade_code']}")
