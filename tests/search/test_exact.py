@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
+import signal
 import sys
+import threading
 
 import numpy as np
 import pandas as pd
@@ -530,6 +533,26 @@ def test_a_budget_too_short_for_a_proof_leaves_the_best_so_far_and_says_so():
     is_bound = cfs.proof == "bound"
     assert ((cfs.gap[is_bound] > 0) & (cfs.gap[is_bound] <= 1)).all()
     assert np.isnan(cfs.gap[cfs.proof == "none"]).all()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
+def test_an_interrupt_while_the_solver_runs_stops_it_and_ends_the_search(monkeypatch):
+    from ortools.sat.python.cp_model import CpSolver
+
+    stopped, solved = threading.Event(), []
+
+    def solve(solver, model):
+        solved.append(solver.parameters.catch_sigint_signal)
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stopped.wait(30)
+
+    monkeypatch.setattr(CpSolver, "solve", solve)
+    monkeypatch.setattr(CpSolver, "stop_search", lambda solver: stopped.set())
+    X, y = table(0)
+    nice = NICE(linear(X, y), search="exact").fit(X, y)
+    with pytest.raises(KeyboardInterrupt):
+        nice.explain(X[:6])
+    assert solved == [False]  # otherwise the solver takes the signal for itself
 
 
 def test_models_that_cannot_be_read_are_an_error_that_says_what_is_possible():

@@ -11,6 +11,7 @@ Whole numbers stand for costs and leaves: costs are rounded down, leaves up, so 
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -30,6 +31,8 @@ _SUM_STEPS = 2**36
 # Smaller sums are nothing.
 _TINY = 1e-200
 _DYADIC = 2**20
+# How often it is looked whether somebody wants to stop: a signal that reaches another thread wakes up nobody here.
+_SECONDS_TO_NOTICE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +116,9 @@ class Program:
         parameters.cp_model_presolve = False
         parameters.cp_model_probing_level = 0
         parameters.use_sat_inprocessing = False
-        status = solver.solve(model.model)
+        # By default it takes Ctrl-C for itself: it stops, and the search would go on with the next row.
+        parameters.catch_sigint_signal = False
+        status = _interruptible(solver, model.model)
         work = solver.response_proto.deterministic_time
         if status == cp_model.INFEASIBLE:
             return Outcome(None, self.limit, True, work)
@@ -121,6 +126,21 @@ class Program:
         bound = solver.best_objective_bound / model.cost_steps if np.isfinite(solver.best_objective_bound) else 0.0
         cells = [model.value(solver, unit) for unit in range(len(self.cells))] if has_solution else None
         return Outcome(cells, max(0.0, min(bound, self.limit)), status == cp_model.OPTIMAL, work)
+
+
+def _interruptible(solver: Any, model: Any) -> Any:
+    """Solve in another thread: in this one, an interrupt would wait until the solver has finished."""
+    with ThreadPoolExecutor(1) as pool:
+        status = pool.submit(solver.solve, model)
+        try:
+            while not status.done():
+                wait([status], timeout=_SECONDS_TO_NOTICE)
+        except BaseException:
+            while not status.done():  # it may only be about to start, and not notice
+                solver.stop_search()
+                wait([status], timeout=_SECONDS_TO_NOTICE)
+            raise
+        return status.result()
 
 
 class _Model:
