@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from nicecf.exceptions import OptionError
@@ -490,11 +491,13 @@ class NICE(Explainer):
     def _proof_basis(self, panel: Panel, schema: Schema, donors: DonorSearch, twin: Twin | None) -> ProofBasis:
         """What is read of the models for proofs: all of it if they are asked for, else what costs little."""
         options = self._search_options
+        read = partial(formulas_of, [self.model, *self.robust_to], panel, schema, donors)
         if options.is_exact:
-            return ProofBasis(formulas_of([self.model, *self.robust_to], panel, schema, donors))
+            return ProofBasis(read())
         # A bound tells how near the nearest training value of a leaf is: not of guarded training rows.
         is_bounded = options.is_bounded and self.share_donor and self.min_count == 1
-        return ProofBasis(bounds=bounds_of(twin, schema, donors) if is_bounded else None)
+        bounds = bounds_of(twin, schema, donors) if is_bounded else None
+        return ProofBasis(bounds=bounds, read=read if options.is_bounded else None)
 
     def _learned_plausibility(self, values: Floats, schema: Schema, progress: Choice) -> Plausibility | None:
         if self.plausibility is not None:

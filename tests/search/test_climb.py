@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from nicecf import NICE, Constraints
 from nicecf.search import climb, local_search
@@ -209,3 +210,14 @@ def test_models_without_any_structure_get_valid_answers(seed):
     cfs = nice.explain(X[:10])
     assert cfs.found.any()
     assert (model(cfs.to_numpy()[cfs.found]).max(axis=1) > model(X).max()).all()
+
+
+def test_what_may_still_exist_is_said_with_the_search_that_decides():
+    X, y = table()
+    fitted = LogisticRegression().fit(X, y)
+    decides = "search='exact' decides whether one helps"
+    for model, is_readable in ((fitted, True), (fitted.predict_proba, False)):
+        nice = NICE(model, classes=[0, 1], min_probability=1 - 1e-12).fit(X, y)
+        cfs = nice.explain(X[fitted.predict(X) == 0][:2], target_class=1)
+        assert not cfs.found.any()
+        assert all((decides in str(note)) == is_readable for note in cfs.notes)

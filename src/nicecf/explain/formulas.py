@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,22 @@ _MOST_COMPARED = 200
 
 @dataclass(frozen=True, eq=False)
 class ProofBasis:
-    """``formulas``: of all models, for the exact search; ``bounds``: by the leaves of trees, for the thorough one."""
+    """``formulas``: of all models, for the exact search; ``bounds``: by the leaves of trees, for the thorough one.
+
+    ``read``: how the exact search would read the models, if it could take the place of the search that was chosen.
+    """
 
     formulas: tuple[Formula, ...] = ()
     bounds: LeafBounds | None = None
+    read: Callable[[], tuple[Formula, ...]] | None = None
+
+    @cached_property
+    def is_readable(self) -> bool:
+        """Whether the exact search could read the models; found out once, when first needed."""
+        try:
+            return self.read is not None and bool(self.read())
+        except OptionError:
+            return False
 
 
 NOTHING_READ = ProofBasis()

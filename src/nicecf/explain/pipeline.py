@@ -108,7 +108,7 @@ def batch_of(
         after=_scored(panel, values, outputs),
         found=found,
         reasons=reasons.reasons[row],
-        notes=_notes(question, answers.notes, fitted)[row],
+        notes=_notes(question, answers, fitted)[row],
         search=_said(answers.notes, of_search=True)[row],
         relaxations=reasons.relaxations[row],
         donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
@@ -194,9 +194,13 @@ def _scored(panel: Panel, values: Floats, outputs: Floats) -> Scored:
     return Scored(values, panel.probabilities(outputs), panel.decide(outputs))
 
 
-def _notes(question: Question, notes: Objects, fitted: Fitted) -> Objects:
+def _notes(question: Question, answers: Answers, fitted: Fitted) -> Objects:
     """What was left undone for each row, also that free text was left as it is; and what training never saw of it."""
-    filled = _said(notes, of_search=False)
+    filled = _said(answers.notes, of_search=False)
+    missed = np.flatnonzero(question.is_open & ~answers.has_answer())
+    for line in missed.tolist() if len(missed) and fitted.models.basis.is_readable else ():
+        if answers.proofs is None or answers.proofs[line].status != "infeasible":
+            filled[line] = (*filled[line], Statement("note.undecided"))
     for part in question.parts:
         said = [note_of(one, question.trained.full) for one in part.contradictions]
         left = kept_text(part.constraints, question.trained.full)
