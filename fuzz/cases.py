@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from fuzz import budgets, models, mutations, options, possible, resumed, tables
+from fuzz import budgets, models, mutations, options, possible, resumed, tables, unreached
 from fuzz.checks import OF_ANSWERS, Answer, Facts, nothing_is_written_to, snapshot
 from fuzz.misuse import misused
 from fuzz.relations import RELATIONS, Explained
@@ -58,16 +58,11 @@ def run_case(seed: int, number: int) -> Outcome:
     """Draw and check a case. Whatever the library raises is noted; what this code does wrong is noted as well."""
     outcome = Outcome(number)
     random = np.random.default_rng([seed, number])
-    kind = str(
-        random.choice(
-            ["explain", "plain", "possible", "file", "record", "misuse", "changed model", "order", "resumed", "budget"],
-            p=[0.5, 0.14, 0.1, 0.05, 0.05, 0.05, 0.05, 0.02, 0.01, 0.03],
-        )
-    )
+    kind = str(random.choice(list(_KINDS), p=[share for _, share in _KINDS.values()]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            _KINDS[kind](random, outcome)
+            _KINDS[kind][0](random, outcome)
         except Refused:
             pass
         except Exception as error:
@@ -451,15 +446,34 @@ def _budget(random: Random, outcome: Outcome) -> None:
     outcome.note("more time never finds fewer", wrong)
 
 
-_KINDS: dict[str, Callable[[Random, Outcome], None]] = {
-    "explain": _explain,
-    "possible": _possible,
-    "plain": _plain,
-    "file": _file,
-    "record": _record,
-    "misuse": _misuse,
-    "changed model": _changed_model,
-    "order": _order,
-    "resumed": _resumed,
-    "budget": _budget,
+def _unreached(random: Random, outcome: Outcome) -> None:
+    """A margin beyond all training rows: combinations of their values are found, and are what they must be."""
+    case = unreached.draw(random)
+    outcome.cover("unreached: adds up" if case.is_additive else "unreached: does not add up")
+    outcome.cover(*(f"unreached: {name}" for name in case.constraints))
+    labels = case.models[0](case.train).argmax(axis=1)
+    explainer = ask(outcome, "fit", lambda: unreached.explainer_of(case).fit(case.train, labels))
+    if not len(case.rows):
+        return
+    cfs = ask(outcome, "explain", lambda: explainer.explain(case.rows, target_class=1))
+    outcome.n_explained, outcome.n_found = len(case.rows), int(cfs.found.sum())
+    wrong, n_exist, n_found = ask(outcome, "reading", lambda: unreached.problems_of(case, cfs))
+    outcome.note("what no training row reaches is found", wrong)
+    outcome.apart["rows that no training row helps, though something exists"] += n_exist
+    outcome.apart["rows that no training row helps, found by the default search"] += n_found
+
+
+# Each kind of case, and how many of all cases are of this kind.
+_KINDS: dict[str, tuple[Callable[[Random, Outcome], None], float]] = {
+    "explain": (_explain, 0.45),
+    "plain": (_plain, 0.14),
+    "possible": (_possible, 0.1),
+    "file": (_file, 0.05),
+    "record": (_record, 0.05),
+    "misuse": (_misuse, 0.05),
+    "changed model": (_changed_model, 0.05),
+    "order": (_order, 0.02),
+    "resumed": (_resumed, 0.01),
+    "budget": (_budget, 0.03),
+    "unreached": (_unreached, 0.05),
 }
