@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -252,6 +253,17 @@ def test_letters_that_encodings_do_not_share_are_asked_for(stored, word, encodin
     assert said in message
     assert "Name its encoding (such as --encoding cp1252), or save it as UTF-8." in message
     assert read(name, layout=Layout(encoding=encoding))["a"][1] == word
+
+
+@pytest.mark.parametrize("encoding", ["cp1250", "cp1252", "cp1254", "cp1257", "latin-1", "iso8859-2", "iso8859-4"])
+def test_no_letter_is_read_as_another(stored, encoding):
+    n_read = 0
+    for byte in range(0xA0, 0x100):
+        letter = bytes([byte]).decode(encoding, "replace")
+        with contextlib.suppress(FileError):
+            assert read(stored(b"a,b\n" + b"x%cy" % byte + b",1\n"))["a"].tolist() == [f"x{letter}y"]
+            n_read += 1
+    assert n_read == len("ÄÖÜäöüßéó")
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "cp1250", "mac-roman", "cp437", "koi8-r"])
