@@ -193,6 +193,20 @@ def test_classes_name_the_columns_of_a_function():
         NICE(table).fit(X, y)
 
 
+def test_an_object_that_can_be_called_is_a_function_though_it_predicts_labels():
+    class Network:
+        classes_ = np.array(["down", "up"])
+
+        def __call__(self, X):
+            return np.column_stack([X[:, 0] <= 0, X[:, 0] > 0]).astype(float)
+
+        def predict(self, X):
+            return np.where(X[:, 0] > 0, "up", "down")
+
+    X, _ = numbers(2)
+    assert NICE(Network()).fit(X, Network().predict(X)).explain(X).found.all()
+
+
 def test_a_model_with_several_outputs_is_refused():
     X, y = numbers(2)
     forest = RandomForestClassifier(3, random_state=0).fit(X, np.column_stack([y, 1 - y]))

@@ -233,17 +233,18 @@ def _predict_proba_of(model: Any) -> Callable[[Any], Any]:
             f"{type(model).__name__} has no predict_proba. Pass "
             "nicecf.from_score(model.decision_function, kind='margin') as the model."
         )
-    if n_classes and hasattr(model, "predict"):
+    if callable(model) and not has_scores:
+        return model
+    is_catboost = type(model).__module__.startswith("catboost.") and hasattr(model, "predict")
+    if n_classes and hasattr(model, "predict") and not is_catboost:
         # A support vector machine decides by votes of pairs of classes, which its scores need not follow.
         by_scores = has_scores and not can_differ(model)
         instead = _softmax("model.decision_function") if by_scores else _one_hot("model.predict(X)", "model.classes_")
         raise OptionError(
             f"{type(model).__name__} has no predict_proba. Pass {instead} as the model, with classes=model.classes_."
         )
-    if callable(model):
-        return model
     advice = ""
-    if type(model).__module__.startswith("catboost.") and hasattr(model, "predict"):
+    if is_catboost:
         advice = " Pass lambda X: model.predict(X, prediction_type='Probability'), or a CatBoostClassifier."
     elif hasattr(model, "predict"):
         advice = (
