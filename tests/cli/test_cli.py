@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import re
@@ -1190,6 +1191,23 @@ class TestStopping:
             assert process.stderr.read() == "nicecf: stopped; finished work is kept, and no file is half-written.\n"
         left = sorted(one.name for one in here.iterdir() if one.name != "__pycache__")
         assert left == sorted([*before, "nicecf_waits.py"])
+
+    @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+    def test_a_fit_that_is_stopped_while_plausibility_is_learned_is_stopped(self, run, here, monkeypatch, number, code):
+        """The networks of scikit-learn make a warning of it, and go on."""
+        activations, tanh = itertools.count(), np.tanh
+
+        def stopped_tanh(*args, **options):
+            if next(activations) == 200:
+                signal.raise_signal(number)
+            return tanh(*args, **options)
+
+        before = sorted(here.iterdir())
+        monkeypatch.setattr(np, "tanh", stopped_tanh)
+        ended, _, err = run(*FIT, *OWN, "--optimize", "plausibility")
+        assert ended == code
+        assert err == "nicecf: stopped; finished work is kept, and no file is half-written.\n"
+        assert [one for one in sorted(here.iterdir()) if one.name != "__pycache__"] == before
 
     def test_signals_are_as_they_were_afterwards(self, run):
         before = signal.getsignal(signal.SIGTERM)
