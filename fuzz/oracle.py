@@ -238,7 +238,7 @@ class Ruled:
             return False
         if self._is_forbidden(j, before, after, rules.forbid.get(j, ()), strictly):
             return False
-        if j in rules.within and not self._is_near(j, before, after, rules.within[j], strictly):
+        if j in rules.within and not self._is_near(j, before, after, rules.within[j]):
             return False
         return j not in rules.step or self._is_in_steps(j, before, after, rules.step[j], strictly)
 
@@ -271,13 +271,13 @@ class Ruled:
         rounding = float(np.finfo(self.dtypes[j]).eps) * (1 if strictly else 16)
         return away <= max(rounding, 0.0 if strictly else 1e-6) * max(abs(before), abs(after))
 
-    def _is_near(self, j: int, before: float, after: float, limit: Any, strictly: bool) -> bool:
+    def _is_near(self, j: int, before: float, after: float, limit: Any) -> bool:
+        """Exactly as far as the limit is near enough, also where decimal fractions are not exact."""
         if np.isnan(before) or np.isnan(after):
             return False
         is_share = isinstance(limit, str)
         limit = abs(before) * float(limit.rstrip("%")) / 100 if is_share else number_of(limit)
-        rounding = 4 * float(np.finfo(self.dtypes[j]).eps) * (abs(before) + abs(after)) + 1e-9 * limit
-        return abs(after - before) <= limit + (-rounding if strictly else rounding)
+        return abs(after - before) <= limit + 2 * float(np.finfo(self.dtypes[j]).eps) * (abs(before) + limit)
 
     @property
     def protected(self) -> set[int]:

@@ -115,7 +115,7 @@ def test_limits_that_make_no_sense(limit, message):
         ({"opened": "10%"}, "within has '10%' for 'opened', a column of dates; write a duration, such as '30 days'"),
         ({"number": "3 days"}, "within has '3 days' for 'number', a column of numbers; write a number"),
         ({"level": 1}, "within names 'level', which is categorical"),
-        ({"nmber": 1}, "within names 'nmber', which is not a column of X; .* Did you mean 'number'?"),
+        ({"numb": 1}, "within names 'numb', which is not a column of X; .* Did you mean 'number'?"),
     ],
 )
 def test_limits_that_do_not_fit_the_table(rules, message):
