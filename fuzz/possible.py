@@ -214,7 +214,13 @@ def explainer_of(random: Random, case: Case) -> tuple[str, Any]:
     if random.random() < 0.15:
         options["min_count"] = 2
     if random.random() < 0.3:
-        more = [{"immutable": ["a"]}, {"max_changes": 2}, {"ranges": {"follows": (-5, 20)}}, {"increasing": ["b"]}]
+        more = [
+            {"immutable": ["a"]},
+            {"max_changes": 2},
+            {"ranges": {"follows": (-5, 20)}},
+            {"increasing": ["b"]},
+            {"within": {"follows": 4, "a": "50%"}},
+        ]
         rules = rules & Constraints(**more[int(random.integers(len(more)))])
     return f"NICE {options}", NICE(case.model, classes=_CLASSES, constraints=rules, justified=False, **options)
 
