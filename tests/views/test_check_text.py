@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from collections import Counter
 from functools import cache
 
 import numpy as np
@@ -17,6 +18,9 @@ import moments
 from nicecf import NICE, Constraints, OptionError, Wording, from_score
 from nicecf.benchmark.datasets import loan_book
 from nicecf.views.words.check import Problem, TextCheck
+from nicecf.views.words.formatter import Formatter
+from nicecf.views.words.formatting import formatted
+from nicecf.views.words.saying import units
 from reading import LANGUAGES
 
 STYLES = ("sentence", "bullets", "letter")
@@ -442,3 +446,84 @@ def test_a_class_that_is_a_number_is_not_a_part_of_another(language):
         assert with_two.check_text(text + good, wording=wording), good
     assert with_four.check_text(text, wording=wording)
     assert kinds(with_four.check_text(f"{text} Or 2, or a 2.", wording=wording)) == ["class", "class"]
+
+
+# --- what is exchanged ------------------------------------------------------------------------------------------------
+
+
+@cache
+def homes():
+    """Categories that several columns share, words of the language among them, and a bool."""
+    random = np.random.default_rng(3)
+    X = pd.DataFrame(
+        {
+            "home": random.choice(["own", "rent", "family"], 150),
+            "second_home": random.choice(["none", "own", "rent"], 150),
+            "purpose": random.choice(["car", "new and used", "to let", "other"], 150),
+            "years": random.integers(0, 12, 150),
+        }
+    )
+
+    def model(X):
+        p = 0.1 + 0.3 * (X["home"] == "own") + 0.2 * (X["second_home"] == "own") + 0.2 * (X["purpose"] == "to let")
+        p = (p + X["years"] / 60).clip(0.01, 0.99).to_numpy()
+        return np.column_stack([1 - p, p])
+
+    y = np.where(model(X)[:, 1] > 0.5, "granted", "turned down")
+    return NICE(model, classes=["turned down", "granted"]).fit(X, y).explain(X[:40])
+
+
+def exchanged(text, one, other):
+    """The text in which two parts stand in each other's places; None where it does not have both."""
+    between = rf"(?<![\w.,\u2212])({re.escape(one)}|{re.escape(other)})(?![\w])(?![.,]\d)"
+    if one == other or {found[1] for found in re.finditer(between, text)} != {one, other}:
+        return None
+    return re.sub(between, lambda found: other if found[1] == one else one, text)
+
+
+def mutants(one, text, wording):
+    """Texts that are false since something is exchanged in them: a change, the probabilities, the decisions."""
+    (said,) = formatted(one.batch, Formatter.of(one.batch, wording, is_letter="\n\n" in text), ask=True)
+    phrases = wording.phrases
+    for some in units(said):
+        for each in some:
+            for key in ("sentence.change", "bullets.change", "letter.change", "together.change"):
+                put = lambda before, after, each=each, key=key: phrases[key].format(
+                    feature=each.feature, before=before, after=after, change=""
+                )
+                if put(each.before, each.after) in text:
+                    yield "a change", text.replace(put(each.before, each.after), put(each.after, each.before))
+    if not (said.is_score and said.other_chance in said.other):  # else it would also be another target
+        yield "the probabilities", exchanged(text, said.chance, said.other_chance)
+    if not said.is_same and not re.fullmatch(r"\d+", said.decision):
+        quantity = wording.say("line.quantity", label="\0")
+        names = {
+            wording.say("line.quantity", label=label): f"\0{at}\0"
+            for at, label in enumerate((said.decision, said.other))
+        }
+        assert "\0" in quantity
+        for name, mark in names.items():
+            text = text.replace(name, mark)
+        other = exchanged(text.replace(said.line or "\0\0", "\1"), said.decision, said.other)
+        if other is not None:
+            for name, mark in names.items():
+                other = other.replace(mark, name)
+            yield "the decisions", other.replace("\1", said.line)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_text_passes_in_which_something_is_exchanged(loans, language):
+    wording, accepted, seen = Wording(language=language), [], Counter()
+    for cfs in (loans, homes(), *(table() for table in TABLES)):
+        for one in [one for one in cfs if one.changes][:4]:
+            for style in STYLES:
+                text = one.text(style, wording=wording)
+                assert one.check_text(text, wording=wording), f"{text}\n{one.check_text(text, wording=wording)}"
+                for what, other in mutants(one, text, wording):
+                    if other is None or other == text:
+                        continue
+                    seen[what, style] += 1
+                    if one.check_text(other, wording=wording):
+                        accepted.append(f"{what}: {other}")
+    assert not accepted, f"{len(accepted)} of {seen.total()}:\n" + "\n".join(accepted[:40])
+    assert {what for what, _ in seen} == {"a change", "the probabilities", "the decisions"}

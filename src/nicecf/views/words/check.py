@@ -17,8 +17,9 @@ from nicecf.results.batch import Batch
 from nicecf.results.boxes import held
 from nicecf.results.provenance import Maker
 from nicecf.support.types import CellValue, Floats, is_number
+from nicecf.views.words.exchanged import IS_NUMBER, Exchange, Mention, reads_as, word_pattern
 from nicecf.views.words.formatter import Formatter
-from nicecf.views.words.formatting import formatted
+from nicecf.views.words.formatting import FormattedChange, formatted
 from nicecf.views.words.stated_regions import (
     StatedRegion,
     category_regions,
@@ -32,11 +33,7 @@ Kind: TypeAlias = Literal[
     "number", "category", "class", "swapped", "unsaid", "still", "region", "not_found", "no_model"
 ]
 
-# The place of the decision among the columns.
-_DECISION = -1
-_HAS_DIGIT, _IS_NUMBER = re.compile(r"\d"), re.compile(r"[-\u2212]?[\d.,]+")
-# How far apart two values may stand that are compared ("from ... to ...").
-_NEAR = 40
+_HAS_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True)
@@ -79,22 +76,6 @@ def check_text(batch: Batch, text: str, wording: Wording | None = None) -> TextC
     return TextCheck(tuple(sorted(checker.problems(), key=lambda one: (one.end == 0, one.start))))
 
 
-@dataclass(frozen=True)
-class _Mention:
-    """A value in a text: a number, with so many ``places``, or a category.
-
-    ``matches``: the cells it can be of, (column, is_after).
-    """
-
-    start: int
-    end: int
-    text: str
-    matches: tuple[tuple[int, bool], ...]
-    number: float | None = None
-    places: int = 0
-    is_percent: bool = False
-
-
 @dataclass(frozen=True, eq=False)
 class _Checker:
     batch: Batch
@@ -105,7 +86,13 @@ class _Checker:
         """All that is wrong."""
         yield from self._unknown_numbers()
         yield from self._unknown_words()
-        yield from self._swapped()
+        exchange = Exchange(self.batch, self.formatter, self.text)
+        mentions = [*self._numbers, *self._own_words, *self._other_values]
+        for j, one, other in exchange.of_values(mentions, self._changed):
+            yield self._wrong_way_round(j, one, other)
+        numbers = [one for one in self._every_number if one.is_percent or not one.matches]
+        for said, span in exchange.of_outcome(numbers):
+            yield Problem("swapped", said, *span)
         yield from self._decision()
 
     # --- what is there ----------------------------------------------------------------------------------------------
@@ -149,8 +136,8 @@ class _Checker:
                 names |= {formatter.value(self._name(j), value) for value in pair}
         masked = self.text
         for name in sorted((one for one in names if _HAS_DIGIT.search(one)), key=len, reverse=True):
-            if not _IS_NUMBER.fullmatch(name):  # a class called 1 is not what the 1 in 1,393 is
-                masked = _word(name).sub(lambda found: " " * len(found[0]), masked)
+            if not IS_NUMBER.fullmatch(name):  # a class called 1 is not what the 1 in 1,393 is
+                masked = word_pattern(name).sub(lambda found: " " * len(found[0]), masked)
         return masked
 
     @cached_property
@@ -165,7 +152,7 @@ class _Checker:
         known = {self.formatter.label(label) for label in self.batch.classes}
         for j, pair in enumerate(self._cells):
             known |= set() if self._is_number(j) else {self.formatter.value(self._name(j), value) for value in pair}
-        return {one for one in known if _IS_NUMBER.fullmatch(one)}
+        return {one for one in known if IS_NUMBER.fullmatch(one)}
 
     @cached_property
     def _levels(self) -> list[tuple[str, int, CellValue]]:
@@ -193,12 +180,12 @@ class _Checker:
         return [(one.start(), one.end(), one[0]) for one in every if not self._is_in_region(one.start())]
 
     @cached_property
-    def _numbers(self) -> list[_Mention]:
+    def _numbers(self) -> list[Mention]:
         """The numbers of the text that are values, or nothing that is known."""
         return [one for one in self._every_number if one.matches or not self._may_stand(one)]
 
     @cached_property
-    def _every_number(self) -> list[_Mention]:
+    def _every_number(self) -> list[Mention]:
         phrases = self.formatter.wording.phrases
         point, thousands = re.escape(phrases["number.decimal_point"]), re.escape(phrases["number.thousands"])
         pattern = re.compile(
@@ -215,7 +202,7 @@ class _Checker:
             number = float(f"{sign}{whole}.{one['rest'] or 0}{one['power'] or ''}")
             places = len(one["rest"] or "")
             matches = tuple(self._cells_with(number, places))
-            found.append(_Mention(one.start(), one.end(), one[0], matches, number, places, one["percent"] is not None))
+            found.append(Mention(one.start(), one.end(), one[0], matches, number, places, one["percent"] is not None))
         return found
 
     def _is_told_number(self, at: int) -> bool:
@@ -227,25 +214,25 @@ class _Checker:
             if not self._is_number(j):
                 continue
             for is_after, value in enumerate(pair):
-                if value is not None and _reads_as(float(value), number, places):
+                if value is not None and reads_as(float(value), number, places):
                     yield j, bool(is_after)
 
-    def _may_stand(self, one: _Mention) -> bool:
+    def _may_stand(self, one: Mention) -> bool:
         """Whether a number that is no value is one of the model's, a class, a count of changes or that of a line."""
         return (not one.is_percent and one.text.strip() in self._codes) or self._is_told(one)
 
-    def _is_told(self, one: _Mention) -> bool:
+    def _is_told(self, one: Mention) -> bool:
         number, places = one.number or 0.0, one.places
         if one.is_percent:
             batch = self.batch
             shares = [*batch.before.probabilities[0], *batch.after.probabilities[0], *batch.criterion.cutoffs]
             shares += [] if batch.criterion.least is None else [batch.criterion.least]
             is_edge = self._masked[: one.start].rstrip().endswith((">", "<")) and number in (1, 99)
-            return is_edge or any(_reads_as(100 * share, number, places) for share in shares if share == share)
+            return is_edge or any(reads_as(100 * share, number, places) for share in shares if share == share)
         if self.batch.target is not None:
             scores = [self.batch.before.probability[0], self.batch.after.probability[0]]
             bounds = [bound for bound in self.batch.target.given if bound is not None]
-            if any(_reads_as(float(score), number, places) for score in [*scores, *bounds]):
+            if any(reads_as(float(score), number, places) for score in [*scores, *bounds]):
                 return True
         counted = self.formatter.wording.phrases["check.counted"].split()
         behind = re.match(r"\W*(\w+)", self.text[one.end :])
@@ -280,14 +267,14 @@ class _Checker:
                 yield Problem("category", self._say("category", text=one[0], feature=name), one.start(), one.end())
         for word in classes - said - own:
             for one in self._mentions_of(word, None):
-                if _IS_NUMBER.fullmatch(word) and self._is_told_number(one.start()):
+                if IS_NUMBER.fullmatch(word) and self._is_told_number(one.start()):
                     continue
                 yield Problem("class", self._say("class", text=one[0]), one.start(), one.end())
 
     def _mentions_of(self, word: str, feature: Hashable) -> Iterable[re.Match[str]]:
         """Where a word stands that is a value; a word of the language itself only beside the name of its feature."""
         is_common = word.lower() in self._vocabulary
-        for one in _word(word).finditer(self.text):
+        for one in word_pattern(word).finditer(self.text):
             if any(start <= one.start() and one.end() <= end for start, end in self._taken):
                 continue
             if not is_common or (feature is not None and self._is_beside(one.start(), feature)):
@@ -297,7 +284,7 @@ class _Checker:
     def _taken(self) -> list[tuple[int, int]]:
         """Where the text names features, and categories of the row and of the counterfactual."""
         names = {self.formatter.name(name) for name in self.batch.schema.names} | {*map(str, self.batch.schema.names)}
-        spans = [one.span() for name in names for one in _word(name).finditer(self.text)]
+        spans = [one.span() for name in names for one in word_pattern(name).finditer(self.text)]
         spans += [(one.start, one.end) for one in self._own_words]
         return spans + [(one.start, one.end) for one in self._regions.values()]
 
@@ -312,15 +299,15 @@ class _Checker:
         return {word.lower() for word in re.findall(r"\w+", phrases)}
 
     @cached_property
-    def _own_words(self) -> list[_Mention]:
+    def _own_words(self) -> list[Mention]:
         """Categories of the row and of the counterfactual, where the text names them."""
         found: dict[tuple[int, int, str], list[tuple[int, bool]]] = {}
         for word, j, level in self._levels:
             for is_after, value in enumerate(self._cells[j]):
                 if value == level:
-                    for one in _word(word, re.IGNORECASE).finditer(self.text):
+                    for one in word_pattern(word, re.IGNORECASE).finditer(self.text):
                         found.setdefault((one.start(), one.end(), one[0]), []).append((j, bool(is_after)))
-        return [_Mention(*key, tuple(matches)) for key, matches in found.items()]
+        return [Mention(*key, tuple(matches)) for key, matches in found.items()]
 
     @cached_property
     def _regions(self) -> dict[int, StatedRegion]:
@@ -348,68 +335,38 @@ class _Checker:
         named = [
             (one.end(), len(name), j)
             for name, j in self._names
-            for one in _word(name, re.IGNORECASE).finditer(self.text, start, at)
+            for one in word_pattern(name, re.IGNORECASE).finditer(self.text, start, at)
         ]
         return max(named)[2] if named else None
 
     def _is_in_region(self, at: int) -> bool:
         return any(one.start <= at < one.end for one in self._regions.values())
 
-    def _swapped(self) -> Iterable[Problem]:
-        """Where the text has the old value, or decision, for the new one, and the other way round."""
-        mentions = sorted([*self._numbers, *self._own_words, *self._decisions], key=lambda one: one.start)
-        for one, other in pairwise(mentions):
-            is_after_first = self._order(one, other)
-            if is_after_first is None:
-                continue
-            pairs = dict.fromkeys([*self._changed, _DECISION], (is_after_first, not is_after_first))
-            is_right = any((j, a) in one.matches and (j, b) in other.matches for j, (a, b) in pairs.items())
-            wrong = [j for j, (a, b) in pairs.items() if (j, b) in one.matches and (j, a) in other.matches]
-            if wrong and not is_right:
-                yield self._wrong_way_round(wrong[0], one, other)
-
-    def _order(self, one: _Mention, other: _Mention) -> bool | None:
-        """Whether the first of two values that stand side by side is said to be the new one; None if nothing is."""
-        phrases = self.formatter.wording.phrases
-        between, lead = self.text[one.end : other.start], self.text[max(0, one.start - _NEAR) : one.start]
-        if len(between) > _NEAR or "\n" in between:
-            return None
-        instead, start, end = (_word(phrases[f"check.{name}"], re.IGNORECASE) for name in ("instead", "from", "to"))
-        if instead.search(between):
-            return True
-        is_before_first = instead.search(lead[-len(phrases["check.instead"]) - 2 :]) or (
-            end.search(between) and start.search(lead)
-        )
-        return False if is_before_first else None
-
-    def _wrong_way_round(self, j: int, one: _Mention, other: _Mention) -> Problem:
-        text = self.text[one.start : other.end]
-        if j == _DECISION:
-            now, then = (
-                self.formatter.label(self.batch.classes[scored.decided[0]])
-                for scored in (self.batch.before, self.batch.after)
-            )
-            say = self.formatter.wording.say
-            message = say("check.swapped_decision", text=text, before=now, after=then)
-        else:
-            before, after = (self.formatter.value(self._name(j), v, self._digits(j, v)) for v in self._cells[j])
-            name = self.formatter.name(self._name(j))
-            message = self._say("swapped", text=text, feature=name, before=before, after=after)
-        return Problem("swapped", message, one.start, other.end)
-
     @cached_property
-    def _decisions(self) -> list[_Mention]:
-        """Where the text names the decision, and the one that it would become."""
-        batch = self.batch
-        if batch.before.decided[0] == batch.after.decided[0]:
-            return []
-        labels = [self.formatter.label(batch.classes[one.decided[0]]) for one in (batch.before, batch.after)]
-        return [
-            _Mention(one.start(), one.end(), one[0], ((_DECISION, bool(is_after)),))
-            for is_after, label in enumerate(labels)
-            if not _IS_NUMBER.fullmatch(label)
-            for one in _word(label, re.IGNORECASE).finditer(self.text)
+    def _other_values(self) -> list[Mention]:
+        """Where the text has the moments of changed columns, says yes, no or missing of them, or names a category."""
+        of_wholes = [(j, pair) for j, whole in self._wholes.items() for pair in enumerate((whole.before, whole.after))]
+        missing = {self.formatter.wording.phrases[key] for key in ("value.missing", "letter.missing")}
+        words = [(j, is_after, word) for j, (is_after, word) in of_wholes]
+        words += [
+            (j, is_after, word)
+            for j in self._changed
+            for is_after, value in enumerate(self._cells[j])
+            if not isinstance(value, str) and not (self._is_number(j) and value is not None)
+            for word in (missing if value is None else {self.formatter.text(value)})
         ]
+        return [
+            Mention(one.start(), one.end(), one[0], ((j, bool(is_after)),))
+            for j, is_after, word in words
+            for one in word_pattern(word).finditer(self.text)
+        ]
+
+    def _wrong_way_round(self, j: int, one: Mention, other: Mention) -> Problem:
+        text = self.text[one.start : other.end]
+        before, after = (self.formatter.value(self._name(j), v, self._digits(j, v)) for v in self._cells[j])
+        name = self.formatter.name(self._name(j))
+        message = self._say("swapped", text=text, feature=name, before=before, after=after)
+        return Problem("swapped", message, one.start, other.end)
 
     def _name(self, j: int) -> Hashable:
         return self.batch.schema.names[j]
@@ -482,30 +439,30 @@ class _Checker:
         if j in self._regions:
             return self._regions[j].nearest(encoded)
         if j in self._wholes:
-            return encoded if _word(self._wholes[j]).search(self.text) else None
+            return encoded if word_pattern(self._wholes[j].after).search(self.text) else None
         if self._is_number(j) and after is not None:
             told = [one for one in self._numbers if (j, True) in one.matches and self._may_be_of(j, one)]
             stated = [one.number for one in told if one.number is not None]
             return min(stated, key=lambda number: abs(number - encoded)) if stated else None
         if isinstance(after, str):
             names = [word for word, k, level in self._levels if k == j and level == after]
-            return encoded if any(_word(word, re.IGNORECASE).search(self.text) for word in names) else None
+            return encoded if any(word_pattern(word, re.IGNORECASE).search(self.text) for word in names) else None
         if isinstance(after, date):
             said = {self.formatter.text(after), after.isoformat()[:10]}
             return encoded if any(one in self.text for one in said) else None
         # Yes or no, missing, a duration: the words for it are many, so its name has to do.
         called = {self.formatter.name(self._name(j)), str(self._name(j))}
-        return encoded if any(_word(name).search(self.text) for name in called) else None
+        return encoded if any(word_pattern(name).search(self.text) for name in called) else None
 
-    def _may_be_of(self, j: int, one: _Mention) -> bool:
+    def _may_be_of(self, j: int, one: Mention) -> bool:
         """Whether a number may be a value of a column: not if the words before it name other columns only."""
         ends = [other.end for other in (*self._numbers, *self._own_words) if other.end <= one.start]
         start = max([0, *ends, *(self.text.rfind(mark, 0, one.start) for mark in (". ", ";", "\n"))])
         words, named = self.text[start : one.start], set()
         for name, place in self._names:
-            if _word(name, re.IGNORECASE).search(words):
+            if word_pattern(name, re.IGNORECASE).search(words):
                 named.add(place)
-                words = _word(name, re.IGNORECASE).sub(" ", words)  # "income" is not named by "debt to income"
+                words = word_pattern(name, re.IGNORECASE).sub(" ", words)  # "income" is not named by "debt to income"
         return not named or j in named
 
     @cached_property
@@ -519,25 +476,12 @@ class _Checker:
         return sorted(names, key=lambda one: -len(one[0]))
 
     @cached_property
-    def _wholes(self) -> dict[int, str]:
-        """Of a category with a column for each value, what it becomes, by both columns that change."""
+    def _wholes(self) -> dict[int, FormattedChange]:
+        """Of a category with a column for each value, its change as one, by both columns that change."""
         (one,) = formatted(self.batch, self.formatter, ask=False)
         place = {name: j for j, name in enumerate(self.batch.schema.names)}
-        found: dict[int, str] = {}
+        found: dict[int, FormattedChange] = {}
         for first, second in pairwise(one.changes):
             if first.whole is not None:
-                found |= {place[each.column]: first.whole.after for each in (first, second)}
+                found |= {place[each.column]: first.whole for each in (first, second)}
         return found
-
-
-def _reads_as(value: float, number: float, places: int) -> bool:
-    """Whether a number with so many decimals is a value, rounded."""
-    if value == number:
-        return True
-    return abs(round(value, places) - number) < 0.5 * 10.0 ** -(places + 6) and number != 0
-
-
-def _word(word: str, flags: re.RegexFlag = re.RegexFlag.NOFLAG) -> re.Pattern[str]:
-    if _IS_NUMBER.fullmatch(word):  # not a part of a longer number
-        return re.compile(rf"(?<![\w\u2212-])(?<!\d[.,]){re.escape(word)}(?!\w)(?![.,]\d)", flags)
-    return re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", flags)
