@@ -186,6 +186,8 @@ def what_changes(batch: Batch, summary: Summary, formatter: HtmlFormatter) -> st
             parts.append(f'<p class="soft">{formatter.counted("never", never)}</p>')
     if not parts:
         return ""
+    if summary.features["median_change"].notna().any():
+        parts.append(f'<p class="soft">{formatter.say("typical_means")}</p>')
     derived = ", ".join(formatter.formatter.name(batch.schema.names[j]) for j in np.flatnonzero(batch.is_derived))
     if derived:
         parts.append(f'<p class="soft">{text(formatter.teller.say("summary.derived", derived=derived))}</p>')

@@ -41,10 +41,9 @@ class Summary:
 
     ``features``, one line per class (and ``group``) and feature, the most frequent first: ``rows`` that were found;
     ``changed``, in how many of them the feature changes, and their ``share``. Numbers: ``median_change``, with a sign,
-    ``p10_change`` and ``p90_change``, the share ``increased`` of the changes, all of them without changes from or to
-    a missing value (of dates and durations, they are durations); ``before`` and ``after`` are medians of the rows in
-    which the feature changes. Categories:
-    ``before`` and ``after`` of the most frequent change, which happened ``times`` times. ``distance_share``: the part
+    ``p10_change`` and ``p90_change``, each the change of some row, and the share ``increased`` of the changes, all of
+    them without changes from or to a missing value (of dates and durations, they are durations); ``before`` and
+    ``after`` are those of a row with the median change, of several the one in the middle. Categories: ``before`` and ``after`` of the most frequent change, which happened ``times`` times. ``distance_share``: the part
     of the feature in the distance, on average over the rows that change at all. Columns that follow from others
     (``Constraints(derived=...)``) have no line, since nobody changes them: ``note`` names them.
 
@@ -246,11 +245,13 @@ def _features(
 def _of_numbers(moves: pd.DataFrame, place: Ints, n_places: int) -> dict[str, Floats]:
     change = (moves["after"] - moves["before"]).to_numpy()
     is_whole = ~np.isnan(change)
-    quantiles = pd.Series(change).groupby(place).quantile([0.1, 0.5, 0.9]).unstack()
+    # Each is the change of some row, so that the row of the median can be shown beside it.
+    quantiles = pd.Series(change).groupby(place).quantile([0.1, 0.5, 0.9], interpolation="nearest").unstack()
     quantiles = quantiles.reindex(index=range(n_places), columns=[0.1, 0.5, 0.9])
-    # Medians of whole changes; where every one of them is from or to a missing value, of the side that is known.
-    medians = moves[is_whole].groupby(place[is_whole]).median().reindex(range(n_places))
-    medians = medians.fillna(moves.groupby(place).median().reindex(range(n_places)))
+    is_median = change == quantiles[0.5].to_numpy(dtype=np.float64)[place]
+    typical = _middle(moves[is_median], place[is_median]).reindex(range(n_places))
+    # Where every change is from or to a missing value, medians of the side that is known.
+    typical = typical.fillna(moves.groupby(place).median().reindex(range(n_places)))
     return {
         "p10_change": quantiles[0.1].to_numpy(dtype=np.float64),
         "median_change": quantiles[0.5].to_numpy(dtype=np.float64),
@@ -258,9 +259,17 @@ def _of_numbers(moves: pd.DataFrame, place: Ints, n_places: int) -> dict[str, Fl
         "increased": _ratio(
             np.bincount(place[change > 0], minlength=n_places), np.bincount(place[is_whole], minlength=n_places)
         ),
-        "before": medians["before"].to_numpy(dtype=np.float64),
-        "after": medians["after"].to_numpy(dtype=np.float64),
+        "before": typical["before"].to_numpy(dtype=np.float64),
+        "after": typical["after"].to_numpy(dtype=np.float64),
     }
+
+
+def _middle(moves: pd.DataFrame, place: Ints) -> pd.DataFrame:
+    """Return of each place the row in the middle by its value before, the lower of two."""
+    ordered = moves.assign(place=place).sort_values(["place", "before"], kind="stable")
+    of_place = ordered.groupby("place")["before"]
+    is_middle = of_place.cumcount() == (of_place.transform("size") - 1) // 2
+    return ordered[is_middle].set_index("place")
 
 
 def _most_frequent(moves: pd.DataFrame, place: Ints, n_places: int) -> dict[str, Floats]:
