@@ -125,7 +125,7 @@ def test_where_no_common_value_helps_the_reason_names_min_count():
     X = np.array([[0.0, 5.0], [0.0, 5.0], [1.0, 5.0]])
     nice = NICE(model, min_count=2).fit(X, [0, 0, 1])
     assert nice.explain(X[:1]).reasons[0] == (
-        "no training row gives 1 under the rules: only values that at least 2 training rows hold are used (min_count)"
+        "no training row gives 1 as required: only values that at least 2 training rows hold are used (min_count)"
     )
     more = NICE(model, min_count=2).fit(np.vstack([X, X[2:]]), [0, 0, 1, 1]).explain(X[:1])
     assert more.to_numpy().tolist() == [[1.0, 5.0]]

@@ -98,7 +98,8 @@ def test_in_a_letter_names_of_columns_are_made_words():
 def test_a_feature_and_a_class_of_the_same_name_are_told_apart():
     fields = {"feature": Features(("home",))}
     rule = Statement("rule.immutable", fields)
-    reason = Statement("reason.too_rare", {"target": plain_classes(["home"]), "rules": (rule,)})
+    limits = Statement("statement.by_rules")
+    reason = Statement("reason.too_rare", {"target": plain_classes(["home"]), "limits": limits, "rules": (rule,)})
     batch = replace(worded_as(reason).batch, classes=np.array(["rent", "home"], dtype=object))
     wording = Wording(names={"home": "your flat"}, classes={"home": "an own house"})
     text = Counterfactuals(batch)[0].text(wording=wording)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from nicecf.exceptions import ModelError
 from nicecf.explain.conflicts import conflict
 from nicecf.explain.fitted import Fitted, Neighborhood
+from nicecf.explain.margins import surest_changes, surest_donors
 from nicecf.models.decision import Panel
 from nicecf.models.scorer import OutOfTime
 from nicecf.rules.columns import cell_of, is_date, positions_of
@@ -32,7 +33,7 @@ from nicecf.search.block import RowMoves
 from nicecf.search.exact import Exact
 from nicecf.search.first_candidates import single_changes
 from nicecf.search.question import Question
-from nicecf.support.phrases import Features, Statement, Value, plain_classes
+from nicecf.support.phrases import Features, Field, Statement, Value, plain_classes
 from nicecf.support.types import Bools, Floats, Ints, Objects
 from nicecf.tables.schema import Schema, differs
 
@@ -83,7 +84,8 @@ def _proven_reason(question: Question, line: int, fitted: Fitted) -> Statement:
         return Statement("reason.infeasible", {"target": target})
     schema = question.trained.full
     said = [of_dates(one, lambda feature: is_date(schema, schema.position(feature, "constraints"))) for one in blocking]
-    return Statement("reason.infeasible_under", {"target": target, "rules": _shown(said)})
+    limits = _limits(part.constraints)
+    return Statement("reason.infeasible_under", {"target": target, "limits": limits, "rules": _shown(said)})
 
 
 def _why_impossible(question: Question, line: int) -> Statement:
@@ -183,6 +185,8 @@ class _WhyNot:
             with suppress(ModelError):  # a model may refuse rows that break a rule: then there is nothing to offer
                 # What keeps this rule anyway is no reason to relax it.
                 candidates = dict(self._by_walks(relaxed, most, own))
+            if rule.name == "min_probability":
+                candidates = self._of_highest_margin(relaxed, most, candidates)
             if rule.name == "max_changes" and beyond is not None:
                 for at, candidate in self._by_points(lines, beyond):
                     if at not in candidates or candidate.n_changes < candidates[at].n_changes:
@@ -216,6 +220,33 @@ class _WhyNot:
             nearest = sorted(found[at], key=lambda one: one.distance)[:_MOST_APPLIED]
             offers[at] += [one for one in nearest if self._applied(line, one) is not None]
 
+    def _of_highest_margin(
+        self, question: Question, most: int | None, candidates: dict[int, Candidate]
+    ) -> dict[int, Candidate]:
+        """Return for each row the candidate with the highest probability: to accept that is the smallest relaxation.
+
+        What single changes reach, alone or together, counts only where the search finds something within that margin.
+        """
+        near, is_refused, best = self.neighborhood, self.fitted.is_refused, dict(candidates)
+        n_most = len(near.donors.index.values) if most is None else most
+        with suppress(ModelError, OutOfTime):
+            points = surest_donors(question, near, is_refused, n_most)
+            best |= _surer(best, self._candidates(question, points, points.values))
+            if near.first_questions is not None:
+                points = surest_changes(question, near, is_refused)
+                together = _surer(best, self._candidates(question, points, points.values))
+                best |= {at: one for at, one in together.items() if self._is_found_within(question, at, one.margin)}
+        return best
+
+    def _is_found_within(self, question: Question, at: int, margin: float) -> bool:
+        """Return whether the search finds an answer for a row within a margin."""
+        search = self.neighborhood.relaxed
+        if search is None or self.question.score.is_out_of_time():
+            return False
+        panel = replace(question.panel, min_probability=margin)
+        row = replace(question.take(np.array([at])), panel=panel, n_wanted=1, likely=None)
+        return bool(len(search(row).points.row))
+
     def _relaxed(self, part: Part, left: Ints, rule: Relaxable) -> tuple[Question, Rules | None]:
         """The question of some rows without a rule; and the rules that they have, if these say what would be new."""
         question = self.question
@@ -224,7 +255,9 @@ class _WhyNot:
         rules = rules_of(
             rule.constraints, question.schema, rows, trained=question.trained, is_checked=True, given=given
         )
-        relaxed = replace(question.take(part.lines[left]), rules=rules.take(left), panel=rule.panel)
+        # Without any rules the donors are those that the models accept; through rules, any training row may be one.
+        own_rules = None if part.rules is None else rules.take(left)
+        relaxed = replace(question.take(part.lines[left]), rules=own_rules, panel=rule.panel)
         own = part.rules.take(left) if rule.panel is question.panel and part.rules is not None else None
         return relaxed, own
 
@@ -312,7 +345,8 @@ class _WhyNot:
         panel, wanted, target = question.panel, question.wanted[line], question.target(line)
         if best is not None:
             kind = "reason.blocked" if len(blocking) == 1 else "reason.blocked_by_each"
-            return Statement(kind, {"target": target, "rules": _shown(blocking), "relaxation": best.statement})
+            fields: dict[str, Field] = {"target": target, "limits": _limits(constraints), "rules": _shown(blocking)}
+            return Statement(kind, {**fields, "relaxation": best.statement})
         n_rows, n_decided = int(donors.n_decided.sum()), int(donors.n_decided[wanted].sum())
         if not n_decided:
             return no_donor(panel, donors.n_decided, wanted)
@@ -334,17 +368,28 @@ class _WhyNot:
         if min_count > 1:
             said.append(Statement("rule.min_count", {"count": min_count}))
         rules, most = _shown(said), self._tried_for_each(constraints)
+        fields = {"target": target, "limits": _limits(constraints), "rules": rules}
         if not constraints and panel.is_alone:  # min_count alone, which is not relaxed row by row
-            return Statement("reason.too_rare", {"target": target, "rules": rules})
+            return Statement("reason.too_rare", fields)
         if len(self.neighborhood.donors.index.values) > most:
-            return Statement("reason.not_enough_nearest", {"target": target, "rules": rules, "most": most})
-        return Statement("reason.not_enough", {"target": target, "rules": rules})
+            return Statement("reason.not_enough_nearest", {**fields, "most": most})
+        return Statement("reason.not_enough", fields)
 
     def _statements(self, constraints: Constraints) -> list[Statement]:
         return statements_of(constraints, self.question.panel, self.question.trained.full)
 
     def _tried_for_each(self, constraints: Constraints) -> int:
         return int(np.clip(_MOST_TRIED_IN_ALL // max(1, len(self._statements(constraints))), 8, _MOST_TRIED))
+
+
+def _limits(constraints: Constraints) -> Statement:
+    """Return what keeps rows from an answer: rules, or else options of the explainer, such as a margin."""
+    return Statement("statement.by_rules" if constraints else "statement.as_required")
+
+
+def _surer(known: dict[int, Candidate], others: Iterable[tuple[int, Candidate]]) -> dict[int, Candidate]:
+    """Return the candidates that allow a higher margin than those that are known."""
+    return {at: one for at, one in others if at not in known or one.margin > known[at].margin}
 
 
 def _shown(rules: list[Statement]) -> tuple[Statement, ...]:

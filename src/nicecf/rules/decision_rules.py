@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from math import floor
 from typing import Any, Protocol
 
 from nicecf.models.decision import Panel
@@ -49,8 +48,7 @@ class MinProbability:
         return Statement("rule.min_probability", {"probability": Probability(about, is_exact=True)})
 
     def relax(self, rules: Constraints, about: Any, found: Candidate) -> Relaxed:
-        # Rounded down: what is offered must do.
-        return Statement("relaxation.min_probability", {"probability": floor(1000 * found.probability) / 1000}), None
+        return Statement("relaxation.min_probability", {"probability": found.margin}), None
 
 
 class RobustTo:

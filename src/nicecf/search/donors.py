@@ -225,7 +225,9 @@ class _Search:
             if self._within is not None:
                 is_near = distances <= self._within.reach(line, rank)
                 places, distances = places[is_near], distances[is_near]
-            orders.append(places[np.lexsort((index.positions[places], distances))])
+            # Without a margin, or without a model that must agree, others are accepted as they are as well.
+            is_other = ~panel.accepts(self._donors.outputs[places], self._wanted[line])
+            orders.append(places[np.lexsort((index.positions[places], distances, is_other))])
         # Those in the target all come first: of the others none is tried before them.
         return np.concatenate(orders)[:most]
 

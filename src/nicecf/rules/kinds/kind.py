@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import floor
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from nicecf.exceptions import OptionError, listed
@@ -37,6 +38,11 @@ class Candidate:
     probability: float
     n_changes: int
     distance: float
+
+    @property
+    def margin(self) -> float:
+        """The highest margin within which the candidate lies, in thousandths: rounded down, what is offered must do."""
+        return floor(1000 * self.probability) / 1000
 
     def direction(self, feature: Feature) -> str | None:
         """``increasing`` or ``decreasing``; None for a category, and from or to a missing value."""
