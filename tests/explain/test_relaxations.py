@@ -77,12 +77,12 @@ def test_a_reason_speaks_of_rules_only_where_there_are_some():
     y = linear(X).argmax(axis=1)
     said = {}
     for rules in (Constraints(), Constraints(immutable=[0])):
-        nice = NICE(linear, min_probability=0.999, constraints=rules, classes=[0, 1]).fit(X, y)
+        nice = NICE(linear, min_probability=0.99999, constraints=rules, classes=[0, 1]).fit(X, y)
         cfs = nice.explain(rows)
         said[bool(rules)] = cfs.reasons[0], cfs.texts(wording=Wording(language="de"))[0]
     without, with_rules = said[False], said[True]
     assert without[0].startswith(
-        "no training row gives 1 as required. Blocked by: the probability must be at least 99.9 %."
+        "no training row gives 1 as required. Blocked by: the probability must be at least 99.999 %."
     )
     assert "nach den Vorgaben ergibt keine Trainingszeile 1. Im Weg steht: die Wahrscheinlichkeit" in without[1]
     assert with_rules[0].startswith("no training row gives 1 under the rules")
