@@ -1,5 +1,6 @@
 """What is offered instead of a rule helps, and nothing smaller of its kind does: tried on small tables."""
 
+from dataclasses import replace
 from math import floor
 
 import numpy as np
@@ -87,3 +88,49 @@ def test_a_reason_speaks_of_rules_only_where_there_are_some():
     assert "nach den Vorgaben ergibt keine Trainingszeile 1. Im Weg steht: die Wahrscheinlichkeit" in without[1]
     assert with_rules[0].startswith("no training row gives 1 under the rules")
     assert "unter den Regeln ergibt keine Trainingszeile 1" in with_rules[1]
+
+
+def by_sum(X):
+    p = 1 / (1 + np.exp(-np.asarray(X, dtype=float).sum(axis=1)))
+    return np.column_stack([1 - p, p])
+
+
+@pytest.mark.parametrize(
+    ("rules", "n_columns", "largest"),
+    [
+        (Constraints(max_changes=1), 8, 1),
+        (Constraints(immutable=[0, 1], ranges={2: (-1, 1), 3: (-1, 1)}), 4, 4),
+    ],
+)
+def test_an_offer_helps_and_none_that_is_a_step_smaller_does(rules, n_columns, largest):
+    kind = "ranges" if rules.ranges else "max_changes"
+    n_offered = 0
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        X, rows = (random.integers(-largest, largest + 1, size=(n, n_columns)).astype(float) for n in (40, 8))
+        nice = NICE(by_sum, classes=[0, 1]).fit(X, by_sum(X).argmax(axis=1))
+        cfs = nice.explain(rows, constraints=rules)
+        for at in np.flatnonzero(~cfs.found):
+            offered = cfs.relaxations[at]
+            if offered is None or not offered.blocks.kind.startswith(kind):
+                continue
+            n_offered += 1
+            again = nice.explain(rows[[at]], constraints=offered.constraints)
+            assert again.found[0]
+            assert again.metrics()["sparsity"][0] == offered.n_changes
+            for smaller in a_step_smaller(offered.constraints, rules):
+                found = nice.explain(rows[[at]], constraints=smaller).found[0]
+                assert not found, f"{offered.action} is offered, and {smaller} is enough"
+    assert n_offered > 3
+
+
+def a_step_smaller(offered, rules):
+    """Rules between those that block and those that are offered, if there are any."""
+    if offered.max_changes is not None:
+        return [replace(offered, max_changes=fewer) for fewer in range(rules.max_changes + 1, offered.max_changes)]
+    narrower = []
+    for j, (low, high) in offered.ranges.items():
+        for ends in ((low + 1, high), (low, high - 1)):
+            if ends[0] <= rules.ranges[j][0] and ends[1] >= rules.ranges[j][1]:
+                narrower.append(replace(offered, ranges={**offered.ranges, j: ends}))
+    return [one for one in narrower if one.ranges != rules.ranges]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -44,6 +44,12 @@ _MOST_TRIED_IN_ALL = 4096
 _MOST_RULES_SHOWN = 8
 # Of what single changes would do, so many are tried by the search itself.
 _MOST_APPLIED = 3
+# A relaxation is made smaller so many times at most, each time by a search.
+_MOST_SMALLER = 8
+
+
+# A rule, and what would have to be relaxed of it.
+_Offer: TypeAlias = tuple[Relaxable, Relaxation]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,21 +153,33 @@ class _WhyNot:
         """
         for at, offers in zip(left.tolist(), self._offers(part, left, beyond), strict=True):
             line = int(part.lines[at])
-            best = min(offers, key=lambda one: (one.distance, one.n_changes), default=None)
-            relaxation = None if best is None else self._as_applied(line, best)
             rules = part.constraints.for_row(at)
-            yield line, self._reason(line, rules, [one.blocks for one in offers], relaxation), relaxation
+            best = min(offers, key=lambda one: (one[1].distance, one[1].n_changes), default=None)
+            relaxation = None if best is None else self._as_applied(line, rules, *best)
+            yield line, self._reason(line, rules, [one.blocks for _, one in offers], relaxation), relaxation
 
-    def _as_applied(self, line: int, relaxation: Relaxation) -> Relaxation:
-        points = self._applied(line, relaxation)
-        if points is None:  # for want of time
-            return relaxation
-        n_changes, distances = self._measured(self.question.rows[[line]], points.values)
-        return replace(relaxation, n_changes=int(n_changes[0]), distance=float(distances[0]))
+    def _as_applied(self, line: int, rules: Constraints, rule: Relaxable, relaxation: Relaxation) -> Relaxation:
+        """Return what a relaxation gives when it is applied, and less of it if that is enough.
 
-    def _applied(self, line: int, relaxation: Relaxation) -> Points | None:
+        ``rules``: those of the row.
+        """
+        points = self._applied(line, relaxation.constraints)
+        # Ends: every turn needs less than the one before, and there are so many at most.
+        for number in range(_MOST_SMALLER):
+            if points is None:  # nothing less is enough; or, the first time, there is no time
+                break
+            ((_, found),) = self._candidates(self.question.take(np.array([line])), points, points.values)
+            less = rule.less(rules, found)
+            if less is not None:
+                relaxation = self._dated(rule.relaxation(rules, found))
+            elif not number:
+                relaxation = replace(relaxation, n_changes=found.n_changes, distance=found.distance)
+            points = self._applied(line, less)
+        return relaxation
+
+    def _applied(self, line: int, constraints: Constraints | None) -> Points | None:
         """What the search finds for a row under relaxed rules; None if that is nothing, or there is no time."""
-        search, constraints = self.neighborhood.relaxed, relaxation.constraints
+        search = self.neighborhood.relaxed
         if search is None or constraints is None or self.question.score.is_out_of_time():
             return None
         row = self.question.take(np.array([line]))
@@ -169,9 +187,9 @@ class _WhyNot:
         points = search(replace(row, rules=rules, n_wanted=1, likely=None)).points
         return points if len(points.row) else None
 
-    def _offers(self, part: Part, left: Ints, beyond: Points | None) -> list[list[Relaxation]]:
+    def _offers(self, part: Part, left: Ints, beyond: Points | None) -> list[list[_Offer]]:
         """For each row that is left, what would help if it were relaxed."""
-        offers: list[list[Relaxation]] = [[] for _ in left]
+        offers: list[list[_Offer]] = [[] for _ in left]
         question, lines = self.question, part.lines[left]
         if not len(left):
             return offers
@@ -195,7 +213,7 @@ class _WhyNot:
         self._offer_single_changes(offers, part, left)
         return offers
 
-    def _offer_single_changes(self, offers: list[list[Relaxation]], part: Part, left: Ints) -> None:
+    def _offer_single_changes(self, offers: list[list[_Offer]], part: Part, left: Ints) -> None:
         """For rows that no walk helped, what one change would do that a rule forbids.
 
         Where nearly all features are locked, the nearest donors hold hardly any other values of the one that is not.
@@ -204,7 +222,7 @@ class _WhyNot:
         still = np.flatnonzero([not of_row for of_row in offers])
         if not len(still) or self.neighborhood.relaxed is None:
             return
-        found: list[list[Relaxation]] = [[] for _ in offers]
+        found: list[list[_Offer]] = [[] for _ in offers]
         for rule in relaxables(part.constraints, self.question.panel, self.question.trained.full):
             if self.question.score.is_out_of_time():
                 return
@@ -217,8 +235,8 @@ class _WhyNot:
             self._offer(found, rule, part, left, candidates)
         for at in still.tolist():
             line = int(part.lines[left[at]])
-            nearest = sorted(found[at], key=lambda one: one.distance)[:_MOST_APPLIED]
-            offers[at] += [one for one in nearest if self._applied(line, one) is not None]
+            nearest = sorted(found[at], key=lambda one: one[1].distance)[:_MOST_APPLIED]
+            offers[at] += [one for one in nearest if self._applied(line, one[1].constraints) is not None]
 
     def _of_highest_margin(
         self, question: Question, most: int | None, candidates: dict[int, Candidate]
@@ -263,7 +281,7 @@ class _WhyNot:
 
     def _offer(
         self,
-        offers: list[list[Relaxation]],
+        offers: list[list[_Offer]],
         rule: Relaxable,
         part: Part,
         left: Ints,
@@ -273,9 +291,12 @@ class _WhyNot:
         # Nobody made such a feature immutable: two rules that contradict each other do.
         contradicted = {one.feature: note_of(one, schema) for one in part.contradictions if rule.name == "immutable"}
         for at, candidate in candidates.items():
-            offer = rule.relaxation(part.constraints.for_row(int(left[at])), candidate)
-            blocks = contradicted[rule.about] if rule.about in contradicted else self._of_dates(offer.blocks)
-            offers[at].append(replace(offer, blocks=blocks, instead=self._of_dates(offer.instead)))
+            offer = self._dated(rule.relaxation(part.constraints.for_row(int(left[at])), candidate))
+            blocks = contradicted[rule.about] if rule.about in contradicted else offer.blocks
+            offers[at].append((rule, replace(offer, blocks=blocks)))
+
+    def _dated(self, one: Relaxation) -> Relaxation:
+        return replace(one, blocks=self._of_dates(one.blocks), instead=self._of_dates(one.instead))
 
     def _by_single_changes(self, question: Question, own: Rules | None) -> Iterator[tuple[int, Candidate]]:
         """What rows would get by one change, by their positions in a question with relaxed rules: the nearest."""

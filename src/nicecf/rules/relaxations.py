@@ -96,6 +96,11 @@ class Relaxable:
         """The parameter, or the option, that the rule stands in."""
         return self.kind.name
 
+    def less(self, rules: Constraints, found: Candidate) -> Constraints | None:
+        """Return rules that are relaxed a little less than a candidate needs; None if there is nothing in between."""
+        changes = self.kind.less(rules, self.about, found) if isinstance(self.kind, Kind) else None
+        return None if changes is None else replace(rules, **changes)
+
     def relaxation(self, rules: Constraints, found: Candidate) -> Relaxation:
         """The least that must be relaxed for a candidate to be allowed; ``rules`` are all rules of its row."""
         instead, changes = self.kind.relax(rules, self.about, found)

@@ -129,6 +129,10 @@ class Kind(ABC, Generic[Rule]):
     def relax(self, rules: Constraints, about: Any, found: Candidate) -> Relaxed:
         """The least that must be relaxed of one part of all rules of a row for it to get the candidate."""
 
+    def less(self, rules: Constraints, about: Any, found: Candidate) -> dict[str, Any] | None:
+        """Return parameters that allow a little less than the candidate needs of one part; None if nothing is less."""
+        return None
+
     def check(self, rules: Constraints) -> None:
         """OptionError where a rule contradicts those of other kinds."""
 

@@ -58,3 +58,7 @@ class MaxChanges(Kind[int | None]):
     def relax(self, rules: Constraints, about: Any, found: Candidate) -> Relaxed:
         """As many changes are allowed as the candidate has."""
         return Statement("relaxation.max_changes", {"count": found.n_changes}), {self.name: found.n_changes}
+
+    def less(self, rules: Constraints, about: Any, found: Candidate) -> dict[str, Any] | None:
+        """One change fewer."""
+        return {self.name: found.n_changes - 1} if found.n_changes > about else None

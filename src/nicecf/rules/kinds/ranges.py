@@ -126,6 +126,23 @@ class Ranges(PerFeature[Pair]):
         instead = Statement("relaxation.ranges", {"feature": Features((about,)), "after": Value(after)})
         return instead, {self.name: {**rules.ranges, about: wider}}
 
+    def less(self, rules: Constraints, about: Any, found: Candidate) -> dict[str, Any] | None:
+        """A range that ends just before the value of the candidate; of dates and levels, none is known.
+
+        A row that is outside the range itself gets the value that is nearest to its own, not to the range.
+        """
+        low, high = rules.ranges[about]
+        before, after, _ = found.change(about)
+        if not all(end is None or is_number(end) for end in (before, after, low, high)) or None in (before, after):
+            return None
+        if low is not None and after < low <= before:
+            low = float(np.nextafter(float(after), np.inf))
+        elif high is not None and after > high >= before:
+            high = float(np.nextafter(float(after), -np.inf))
+        else:
+            return None
+        return {self.name: {**rules.ranges, about: (low, high)}}
+
 
 @dataclass(frozen=True, eq=False)
 class Between:
