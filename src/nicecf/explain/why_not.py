@@ -292,7 +292,7 @@ class _WhyNot:
         contradicted = {one.feature: note_of(one, schema) for one in part.contradictions if rule.name == "immutable"}
         for at, candidate in candidates.items():
             offer = self._dated(rule.relaxation(part.constraints.for_row(int(left[at])), candidate))
-            blocks = contradicted[rule.about] if rule.about in contradicted else offer.blocks
+            blocks = contradicted.get(rule.about, offer.blocks)
             offers[at].append((rule, replace(offer, blocks=blocks)))
 
     def _dated(self, one: Relaxation) -> Relaxation:
