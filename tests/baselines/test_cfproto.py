@@ -328,3 +328,18 @@ def test_whole_numbers_are_put_to_the_model_as_they_are_handed_out():
     after = cfs.to_numpy().astype(np.int64)
     assert not cfs.found[0] or model(after)[0].argmax() == 1
     assert not cfs.found[0] or cfs.metrics()["probability"][0] == pytest.approx(model(after)[0].max())
+
+
+def test_what_was_said_of_a_row_as_floats_is_not_what_is_handed_out():
+    def model(X):
+        p = np.where(X[:, 0] == 2, 0.9, 0.1 + 0.2 * X[:, 0]) + X[:, 1] * 1e-4
+        p = p - (0.05 if X.dtype.kind == "f" else 0.0)
+        return np.column_stack([1 - p, p])
+
+    random = np.random.default_rng(0)
+    X = np.column_stack([random.integers(0, 3, 60), random.integers(0, 100, 60)]).astype(np.uint8)
+    method = SMALL(model, classes=[0, 1], categorical_features=[0], theta=10.0, beta=0.01).fit(X)
+    cfs = method.explain(X[model(X)[:, 1] < 0.5])
+    values = cfs.to_frame()[cfs.found].to_numpy().astype(np.uint8)
+    assert len(values)
+    assert cfs.probability[cfs.found].tolist() == model(values)[:, 1].tolist()

@@ -284,11 +284,12 @@ class _Descents:
         higher, lower, each = here[at], here[at], np.arange(len(at))
         higher[each, feature], lower[each, feature] = above[at, feature], below[at, feature]
         between = np.concatenate([here, higher, lower])
-        # A column of whole numbers is put to the model as floats if one of them is none: what would be handed out is
-        # asked about by itself then, as whole numbers.
-        is_mixed = differs(question.trained.rounded(between), between).any()
-        together = [values, between] if is_mixed else [np.concatenate([values, between])]
-        outputs = np.concatenate([question.score(some) for some in together])
+        if differs(question.trained.rounded(between), between).any():
+            # The model gets whole numbers as floats if one of them is none, and may answer the same row otherwise then:
+            # what would be handed out is asked about, and remembered, by itself.
+            outputs = np.concatenate([question.score(values), question.score.without_memory()(between)])
+        else:
+            outputs = question.score(np.concatenate([values, between]))
         lines = np.concatenate([descending.lines, descending.lines])
         is_accepted = question.accepts(lines, np.concatenate([values, here]), outputs[: 2 * n])
         wanted = question.wanted[descending.lines]

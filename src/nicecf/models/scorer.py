@@ -123,6 +123,10 @@ class RememberedRows:
             self._forget(rows.shape[1])
         return answers
 
+    def emptied(self) -> RememberedRows:
+        """Return a cache for the same function that holds nothing yet."""
+        return RememberedRows(width=self._width)
+
     def known(self, rows: Floats) -> tuple[Floats, Bools]:
         """Return the answers for rows that were asked for before, NaN for others; and which rows were."""
         answers, is_known = np.full((len(rows), self._width), np.nan), np.zeros(len(rows), dtype=bool)
@@ -217,6 +221,10 @@ class Scorer:
     def until(self, deadline: float | None) -> Scorer:
         """The same model with another deadline, or none; both share one cache."""
         return replace(self, deadline=deadline)
+
+    def without_memory(self) -> Scorer:
+        """Return a scorer of the same model that shares no answers with this one."""
+        return replace(self, memory=self.memory.emptied())
 
     @property
     def cost(self) -> Cost:
