@@ -274,7 +274,7 @@ def test_labels_that_do_not_fit(y, said):
 SHUFFLED = pd.Series(["yes", "no", "no", "yes"], index=[2, 0, 3, 1])
 
 
-@pytest.mark.parametrize("method", [NICE(model), baselines.CBR(model)], ids=repr)
+@pytest.mark.parametrize("method", [NICE(model), baselines.CBR(model)], ids=["NICE", "CBR"])
 def test_labels_in_another_order_than_the_rows_are_refused(method):
     with pytest.raises(SchemaError, match=r"y has the index labels of X in another order.*: pass y\.loc\[X\.index\]\. If y is in the order of the rows all the same, pass y\.to_numpy\(\)"):  # fmt: skip
         method.fit(X, SHUFFLED)
