@@ -11,7 +11,7 @@ STATE ?=
 # One worker for each core: threads of the libraries would only be in each other's way.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-donors bench-engines bench-geco bench-large bench-neighbors bench-optimum bench-page bench-rivals bench-service bench-suggestions test-oldest clean help
+.PHONY: demo test test-deep fuzz check format docs paper bench bench-alibi bench-donors bench-engines bench-found bench-geco bench-large bench-neighbors bench-optimum bench-page bench-rivals bench-service bench-suggestions test-oldest clean help
 
 help:            ## show this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s ':'
@@ -71,6 +71,10 @@ bench-alibi: .venv/demo.done .venv-alibi/bench.done ## CFproto beside alibi 0.9.
 bench-engines: .venv/demo.done     ## one process, Spark and Dask, and the bill for a billion rows (ten minutes; needs Java)
 	$(BIN)/pip install --quiet --editable '.[spark,dask]'
 	$(BIN)/python -W ignore benchmarks/engines.py
+
+bench-found: .venv/demo.done       ## found by the default search where the exact one finds something (ten minutes)
+	$(BIN)/pip install --quiet ortools
+	$(BIN)/python -W ignore benchmarks/found.py
 
 bench-geco: .venv/paper.done       ## the thorough search beside GeCo, on the paper's 40 datasets (twenty minutes)
 	$(BIN)/python benchmarks/geco.py

@@ -134,15 +134,10 @@ class SearchOptions:
             if self.mix_donors and not self.needs_plausibility:
                 _ = donors.values
                 first = Mixed(
-                    donors,
-                    distance,
-                    str(self.optimize),
-                    thorough,
-                    neighbors=self.neighbors,
-                    is_refused=is_refused,
-                    has_errors=has_errors,
+                    donors, distance, str(self.optimize), thorough, self.neighbors, is_refused, has_errors=has_errors
                 )
-        last = replace(first, climbs=True) if isinstance(first, Mixed) else None
+        mixed = first if isinstance(first, Mixed) else None
+        last = None if mixed is None else replace(mixed, climbs=True)
         search = FirstThatHelps(donors, first, under_rules=(hybrids, FewChanges(donors, walk)), last=last)
         neighborhood = Neighborhood(
             donors,
@@ -151,12 +146,13 @@ class SearchOptions:
             relaxed=search if self.is_thorough else None,
             # "balanced" has no reward of its own, so that nobody knows which hybrids to look ahead for.
             has_hybrids=self.reward is not None,
-            first_questions=first if isinstance(first, Mixed) else None,
+            first_questions=mixed,
         )
         if self.is_exact:
             return Exact(search, donors, distance, str(self.optimize), basis.formulas, is_refused), neighborhood
-        bounds = basis.bounds
-        return search if bounds is None else Bounded(search, bounds, distance, str(self.optimize)), neighborhood
+        if basis.bounds is not None:
+            return Bounded(search, basis.bounds, distance, str(self.optimize)), neighborhood
+        return search, neighborhood
 
 
 def _comparing() -> tuple[str, ...]:
