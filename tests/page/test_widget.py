@@ -17,6 +17,7 @@ async ([module, css]) => {
   const model = {
     on: (name, listener) => listeners.push(listener),
     off: () => {},
+    get: (name) => name,
     send: async (message) => { const answer = await window.kernel(message); listeners.forEach((one) => one(answer)); },
     set: (name, value) => { window.kept = value; },
     save_changes: () => {},
@@ -61,6 +62,31 @@ def notebook(browser):
 def rows(n=4):
     X, _ = loan_book(60, seed=3)
     return X[:n].set_axis([f"C{at}" for at in range(n)])
+
+
+def test_where_no_kernel_answers_a_sentence_says_so(browser):
+    """As in a page that was exported from a notebook, which was blank."""
+    tab = browser.new_context().new_page()
+    tab.set_content('<html lang="en"><title>x</title><main id="cell"></main></html>')
+    tab.evaluate("window.kernel = () => new Promise(() => {})")
+    tab.evaluate(HOST, [page_files.as_one_module("widget.js"), ""])
+    assert tab.inner_text("#cell") == "without_kernel"
+    tab.close()
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "run the cell to use it"), ("de", "Führen Sie die Zelle aus")])
+def test_what_cannot_show_a_widget_shows_a_sentence(language, said):
+    pytest.importorskip("anywidget")
+    X, y = loan_book(60)
+    X = X[["income", "savings"]].fillna(0.0)
+    model = lambda X: np.where(X[["income"]] > 30_000, [0.1, 0.9], [0.9, 0.1])
+    shown = NICE(model, classes=["denied", "approved"]).fit(X, y).widget(X[:2], wording=Wording(language=language))
+    bundle = shown._repr_mimebundle_()
+    bundle = bundle[0] if isinstance(bundle, tuple) else bundle
+    assert said in bundle["text/html"]
+    assert said in bundle["text/plain"]
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert said in shown.without_kernel
 
 
 class TestTheWidget:

@@ -1,6 +1,7 @@
 """Explanations as HTML, in a notebook and as a page: what is marked, what is folded, and that values are only text."""
 
 import pickle
+import re
 from base64 import b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -38,7 +39,10 @@ class Element:
         self.tag, self.attributes, self.above, self.parts = tag, dict(attributes), above, []
 
     def text(self):
-        return "".join(part if isinstance(part, str) else part.text() for part in self.parts)
+        """The text; a number of percent has a blank before its sign, which a browser does not break."""
+        joined = "".join(part if isinstance(part, str) else part.text() for part in self.parts)
+        assert not re.search(r"\d %", joined)
+        return joined.replace("\N{NO-BREAK SPACE}%", " %")
 
     def all(self, tag=None):
         for part in self.parts:

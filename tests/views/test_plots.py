@@ -1,6 +1,7 @@
 """Pictures of counterfactuals: the numbers that they show, by hand, and what is drawn, by the texts in the figure."""
 
 import pickle
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -19,7 +20,7 @@ from nicecf import NICE, Constraints, FileError, OptionError, Wording, plots
 from nicecf.tables.statistics import ColumnStatistics
 from nicecf.testing import LookupModel, Scorecard, applicants
 from nicecf.views.plots.data.changes import Bar, Categories, changes_of
-from nicecf.views.plots.data.common import Step, evened
+from nicecf.views.plots.data.common import Message, Step, evened
 from nicecf.views.plots.data.frequencies import Group, Shares, frequencies_of
 from nicecf.views.plots.data.pareto import pareto_of
 from nicecf.views.plots.data.regions import regions_of
@@ -287,6 +288,13 @@ class TestNumbersOfTheVariants:
 
 
 class TestNumbersOfTheParetoSet:
+    def test_a_single_point_is_told_and_not_drawn(self, thorough):
+        """Alone between two axes, it would show nothing."""
+        only = next(
+            shown for row in range(4) if isinstance(shown := pareto_of(thorough, row), Message) and "★" in shown.words
+        )
+        assert re.fullmatch(r"★ chosen: 1 change, distance .+: .+ Nothing else is as good in any of them\.", only.words)
+
     def test_the_points_are_those_that_nothing_beats_and_the_chosen_one_is_marked(self, thorough):
         shown = pareto_of(thorough, 0)
         points = [(p.n_changes, p.distance, p.error, p.is_chosen) for p in shown.points]
@@ -295,7 +303,7 @@ class TestNumbersOfTheParetoSet:
         assert shown.caption.notes[0].startswith("★ chosen: 2 changes, distance 1.67, plausibility error 20: ")
 
     def test_a_row_is_meant_by_its_position_in_the_call(self, thorough):
-        assert pareto_of(thorough[2:], 3).points == pareto_of(thorough, 3).points
+        assert pareto_of(thorough[2:], 3) == pareto_of(thorough, 3)
         with pytest.raises(OptionError, match=r"row=0 does not exist: the rows of this result are 2 to 3"):
             pareto_of(thorough[2:], 0)
 
@@ -340,6 +348,16 @@ class TestNumbersOfTheFrequencies:
 
 
 class TestNumbersOfTheRegions:
+    def test_an_axis_that_does_not_change_is_explained(self):
+        X = pd.DataFrame({"a": np.arange(20), "b": np.tile([1, 2], 10)})
+        model = lambda X: np.where(X[["a"]] > 9, [0.1, 0.9], [0.9, 0.1])
+        one = NICE(model).fit(X, (X["a"] > 9).astype(int)).explain(X[:1])[0]
+        note = "b does not change; it is shown since a map needs two features."
+        assert note in regions_of(one).caption.notes
+        assert note not in regions_of(one, ["a", "b"]).caption.notes
+        german = regions_of(one, None, Wording(language="de"))
+        assert "b ändert sich nicht; es steht hier, weil eine Karte zwei Merkmale braucht." in german.caption.notes
+
     def test_the_model_is_asked_once_about_all_places_and_all_marks(self, tenant):
         shown = regions_of(tenant)
         assert (shown.x.name, shown.y.name, shown.y.levels) == ("age", "home", ("rent", "own"))
@@ -685,7 +703,7 @@ class TestPicture:
     def test_its_words_go_with_it_into_notebooks_and_files(self, tenant, tmp_path):
         picture = plots.changes(tenant)
         html = picture._repr_html_()
-        assert f'<img alt="{picture.alt}"' in html
+        assert f'<img alt="{picture.alt}"' in html.replace("\N{NO-BREAK SPACE}%", " %")
         shown, about = picture._repr_mimebundle_()
         assert (shown["text/html"], shown["image/png"]) == (html, picture._repr_png_())
         assert about == {"image/png": {"alt": picture.alt}}

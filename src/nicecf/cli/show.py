@@ -154,10 +154,11 @@ def _chance_of(one: Outcome, each: SavedChange, wording: Wording | None) -> str:
 
 
 def _folded(text: str) -> str:
+    # textwrap breaks lines at blanks only: a number of percent stays beside its sign.
     return "\n".join(
         textwrap.fill(line, common.width(), break_long_words=False, break_on_hyphens=False, drop_whitespace=True)
-        for line in text.split("\n")
-    )
+        for line in text.replace(" %", "\N{NO-BREAK SPACE}%").split("\n")
+    ).replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def _listed(rows: Rows, options: argparse.Namespace) -> str:

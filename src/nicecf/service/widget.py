@@ -15,6 +15,7 @@ from nicecf.service.limits import Limits
 from nicecf.service.refusals import Refused
 from nicecf.service.version import Version, version_of
 from nicecf.support.types import Json, Table
+from nicecf.views.documents.inline import paragraph, text
 from nicecf.views.words.wording import Wording
 
 log = logging.getLogger("nicecf.service")
@@ -25,7 +26,7 @@ def widget_of(nice: NICE, X: Table | None, wording: Wording | None) -> Any:
     import anywidget
     import traitlets
 
-    desk = Desk.of(nice, X, wording)
+    desk, static = Desk.of(nice, X, wording), (wording or Wording()).say("page.without_kernel")
 
     class Widget(anywidget.AnyWidget):
         """The page; ``kept``: the plans that were kept in it, each as ``{feature: new value}``."""
@@ -33,10 +34,19 @@ def widget_of(nice: NICE, X: Table | None, wording: Wording | None) -> Any:
         _esm = page.as_one_module("widget.js")
         _css = (page.file("page.css") or b"").decode()
         kept: Any = traitlets.List([]).tag(sync=True)
+        without_kernel: Any = traitlets.Unicode(static).tag(sync=True)
 
         def __init__(self) -> None:
             super().__init__()
             self.on_msg(lambda _, message, buffers: self.send(desk.answer(message)))
+
+        def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+            """Return the widget, and a sentence for where it cannot be shown, such as an exported page."""
+            bundle = super()._repr_mimebundle_(**kwargs)
+            shown = bundle[0] if isinstance(bundle, tuple) else bundle
+            if shown is not None:
+                shown |= {"text/plain": static, "text/html": paragraph(text(static))}
+            return bundle
 
     return Widget()
 

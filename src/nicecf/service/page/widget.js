@@ -78,7 +78,13 @@ function render({ model, el }) {
     model.save_changes();
   };
   const client = new KernelClient(model);
-  new Page(element, client, { isWidget: true, onkept }).start();
+  // In a page that was exported from a notebook no kernel answers: then this is all that is shown.
+  element.textContent = model.get("without_kernel");
+  const start = () => {
+    element.textContent = "";
+    new Page(element, client, { isWidget: true, onkept }).start();
+  };
+  client.about().then(start, (error) => error instanceof Failure && start());
   return () => client.close();
 }
 

@@ -5,11 +5,14 @@ What is called ``html`` in this package is markup already; what is called ``text
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from nicecf.support.formats import harmless
+
+_BEFORE_PERCENT = re.compile(r"(?<=\d) (?=%)")
 
 
 @dataclass(frozen=True)
@@ -26,12 +29,12 @@ def text(value: object) -> str:
     """A text as HTML that shows it as it stands, between tags and inside an attribute.
 
     What a browser would obey or refuse (control characters, those that turn the direction of what follows, halves of
-    a surrogate pair) is shown as unknown.
+    a surrogate pair) is shown as unknown. A number of percent is not broken before its sign.
 
     >>> text('<script> & "x"')
     '&lt;script&gt; &amp; &quot;x&quot;'
     """
-    return escape(harmless(str(value)), quote=True)
+    return escape(_BEFORE_PERCENT.sub("\N{NO-BREAK SPACE}", harmless(str(value))), quote=True)
 
 
 def table(

@@ -43,8 +43,9 @@ class Summary:
     ``changed``, in how many of them the feature changes, and their ``share``. Numbers: ``median_change``, with a sign,
     ``p10_change`` and ``p90_change``, each the change of some row, and the share ``increased`` of the changes, all of
     them without changes from or to a missing value (of dates and durations, they are durations); ``before`` and
-    ``after`` are those of a row with the median change, of several the one in the middle. Categories: ``before`` and ``after`` of the most frequent change, which happened ``times`` times. ``distance_share``: the part
-    of the feature in the distance, on average over the rows that change at all. Columns that follow from others
+    ``after`` are those of a row with the median change, of several the one in the middle. Categories: ``before`` and
+    ``after`` of the most frequent change, which happened ``times`` times. ``distance_share``: the part of the feature
+    in the distance, on average over the rows that change at all. Columns that follow from others
     (``Constraints(derived=...)``) have no line, since nobody changes them: ``note`` names them.
 
     ``unseen``, one line per feature with values that training never saw, and per ``kind`` ("outside", a number outside

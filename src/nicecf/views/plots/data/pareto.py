@@ -75,7 +75,10 @@ def pareto_of(cfs: Counterfactuals, row: int = 0, wording: Wording | None = None
     head = teller.counted("plot.pareto_alt", len(points), title=title)
     alt = " ".join([head, *(_chosen(point, teller) for point in chosen_ones)])
     notes = [_described(point, has_errors, teller) for point in chosen_ones[:3]]
-    if has_errors and len(points) > 1:
+    if len(points) == 1:  # A point alone in two axes shows nothing.
+        words = " ".join([*(_described(point, has_errors, teller) for point in points), teller.say("plot.pareto_only")])
+        return Message(Caption(title, subtitle, (), alt), words)
+    if has_errors:
         notes.append(teller.say("plot.pareto_paler"))
     return Pareto(Caption(title, subtitle, tuple(notes), alt), tuple(points), has_errors, teller)
 

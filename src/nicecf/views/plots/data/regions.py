@@ -133,7 +133,7 @@ def regions_of(one: Counterfactual, features: Pair | None = None, wording: Wordi
     title = this.teller.say("plot.regions_title", x=x.name, y=y.name)
     alt = this.teller.say("plot.alt_message", title=title, words=_sentences(marks))
     return Regions(
-        Caption(title, _subtitle(this), _notes(this, across, up), alt),
+        Caption(title, _subtitle(this), _notes(this, across, up, is_chosen=features is None), alt),
         x,
         y,
         classes,
@@ -321,10 +321,13 @@ def _subtitle(this: Explanation) -> str:
     return this.teller.say("plot.regions_subtitle_derived" if derived else "plot.regions_subtitle", derived=derived)
 
 
-def _notes(this: Explanation, across: int, up: int) -> tuple[str, ...]:
+def _notes(this: Explanation, across: int, up: int, *, is_chosen: bool) -> tuple[str, ...]:
     others = [j for j in this.made_to_change() if j not in (across, up)] if this.formatted else []
     also = this.told(map(this.step, others), 4)
     notes = [this.teller.say("plot.regions_also", changes=also)] if others else []
+    if is_chosen and this.formatted:
+        same = [this.formatter.feature(j) for j in (across, up) if j not in this.made_to_change()]
+        notes += [this.teller.say("plot.regions_unchanged", feature=one) for one in same]
     return (*notes, this.nothing) if this.nothing else tuple(notes)
 
 
