@@ -68,7 +68,7 @@ def test_where_no_kernel_answers_a_sentence_says_so(browser):
     """As in a page that was exported from a notebook, which was blank."""
     tab = browser.new_context().new_page()
     tab.set_content('<html lang="en"><title>x</title><main id="cell"></main></html>')
-    tab.evaluate("window.kernel = () => new Promise(() => {})")
+    tab.evaluate("() => { window.kernel = () => new Promise(() => {}); }")
     tab.evaluate(HOST, [page_files.as_one_module("widget.js"), ""])
     assert tab.inner_text("#cell") == "without_kernel"
     tab.close()

@@ -309,6 +309,7 @@ def test_probabilities_are_of_one_class_and_differ_on_the_sides_of_one_half(lang
     for shown in pairs:
         assert f"P(good) {now} %" in shown.replace("\N{NO-BREAK SPACE}", " ")
         assert f"P(good) {then} %" in shown.replace("\N{NO-BREAK SPACE}", " ")
+    assert f"{then}\N{NO-BREAK SPACE}%" in page  # not broken before its sign
     assert not re.search(r"50\s%", page + repr(cfs[0]))
 
 
