@@ -74,7 +74,9 @@ def test_where_no_kernel_answers_a_sentence_says_so(browser):
     tab.close()
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "run the cell to use it"), ("de", "Führen Sie die Zelle aus")])
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "run the cell to use it"), ("de", "die Zelle aus, um es zu benutzen")]
+)
 def test_what_cannot_show_a_widget_shows_a_sentence(language, said):
     pytest.importorskip("anywidget")
     X, y = loan_book(60)
