@@ -52,7 +52,7 @@ def test_every_counterfactual_passes_the_cutoffs_of_its_class(search, p, data):
     for one, own, label in zip(found, np.array(before)[cfs.found], after, strict=True):
         assert label != p.classes[own] if p.target == "other" else label in p.target
         assert one.probability == dict(zip(p.classes, *probabilities_of(p.model, one).tolist(), strict=True))[label]
-    # Every training row that is decided so (and labelled so) is a donor.
+    # Every training row that is decided so (and labelled so) is a donor; combinations may help where there is none.
     decisions = decided([p.model.probabilities(row) for row in p.rows], cutoffs, p.classes)
     for i, own in enumerate(before):
         wanted = [c for c in range(len(p.classes)) if (c != own if p.target == "other" else p.classes[c] in p.target)]
@@ -60,7 +60,8 @@ def test_every_counterfactual_passes_the_cutoffs_of_its_class(search, p, data):
             c in wanted and (not p.justified or p.classes[c] == label)
             for c, label in zip(decisions, p.labels, strict=True)
         ]
-        assert cfs.found[i] == (own in wanted or any(donors))
+        has_donor = own in wanted or any(donors)
+        assert cfs.found[i] >= has_donor if search == "thorough" else cfs.found[i] == has_donor
 
 
 @pytest.mark.parametrize("search", ["greedy", "thorough"])
@@ -88,7 +89,8 @@ def test_all_models_agree_by_the_margin_asked_for_wherever_a_training_row_shows_
             for candidate, label in zip(p.rows, p.labels, strict=True)
             if not p.justified or p.classes[int(np.argmax(p.model.probabilities(candidate)))] == label
         ]
-        assert one.found == (is_accepted(row, wanted) or any(is_accepted(candidate, wanted) for candidate in right)), i
+        is_shown = is_accepted(row, wanted) or any(is_accepted(candidate, wanted) for candidate in right)
+        assert one.found >= is_shown if search == "thorough" else one.found == is_shown, i
 
 
 def step_data():
