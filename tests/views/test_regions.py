@@ -44,7 +44,7 @@ def test_a_sentence_says_at_least_and_at_most(loans):
     assert "rate were at most 6.1 instead of 11.0" in text
     assert "home were own or free instead of rent" in text or "home were free or own instead of rent" in text
     # The probability is that of one point, which is named.
-    assert "100 % with" in text
+    assert "100 % (with" in text
     assert str(cfs[0].to_frame().credit_score[0]) in text
     assert "at least" not in cfs[0].text()
 
@@ -246,7 +246,7 @@ def test_what_is_printed_is_true_at_its_printed_ends():
 
 def examples(text, features):
     """The point that a probability is told of."""
-    (said,) = re.findall(r"% with ([^)]*?)(?:\)| instead)", text) or [""]
+    (said,) = re.findall(r"% \(with ([^)]*)\)", text) or [""]
     if said and len(features) == 1:
         return [float(said.replace(",", ""))]
     named = {name: re.search(rf"\b{name} ([-\d.,]*\d)", said) for name in features}
@@ -259,7 +259,7 @@ def test_of_several_regions_the_example_names_the_features(loans):
     text = cfs[0].text(wording=Wording(regions=True, units={"rate": "{} %"}, values={"home": {"own": "owned"}}))
     home = "owned" if values.home == "own" else values.home
     for example in (f"credit score {values.credit_score}", f"rate {values.rate:.1f} %", f"home {home}"):
-        assert example in text.partition("100 % with ")[2]
+        assert example in text.partition("100 % (with ")[2]
 
 
 def test_a_record_with_boxes_is_made_again(loans):

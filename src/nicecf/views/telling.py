@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
 
@@ -20,14 +20,20 @@ from nicecf.views.words.wording import Wording
 
 @dataclass(frozen=True)
 class Teller:
-    """Says things of a result in a wording; names that it does not give are those of the table."""
+    """Says things of a result in a wording; names that it does not give are those of the table.
+
+    ``decimals``: with how many decimals the numbers of each feature are written at least.
+    """
 
     wording: Wording
+    decimals: Mapping[Hashable, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, batch: Batch, wording: Wording | None) -> Teller:
         """Raises OptionError if the wording is not one, or names what the batch does not have."""
-        return cls(Wording.given(wording, batch.schema.names, batch.classes))
+        columns = batch.provenance.statistics.columns
+        decimals = {name: column.decimals for name, column in zip(batch.schema.names, columns, strict=True)}
+        return cls(Wording.given(wording, batch.schema.names, batch.classes), decimals)
 
     def say(self, phrase: str, **fields: object) -> str:
         """A phrase with its fields filled in; whole numbers in the manner of the language."""
@@ -114,7 +120,9 @@ class Teller:
             return self.wording.measured(feature, said_moment(value, self.wording.phrases))
         if isinstance(value, (bool, str)):
             return shown(value)
-        return self.wording.measured(feature, self.number(shown(value)) if isinstance(value, float) else shown(value))
+        if isinstance(value, float):
+            return self.wording.measured(feature, self.number(_padded(shown(value), self.decimals.get(feature, 0))))
+        return self.wording.measured(feature, shown(value))
 
     def percentage(self, number: str) -> str:
         """Return a number of percent as text."""
@@ -139,3 +147,14 @@ class Teller:
             feature=lambda feature: self.wording.given_name(feature) or repr(feature),
             label=lambda label: self.wording.label(label) or repr(label),
         )
+
+
+def _padded(number: str, decimals: int) -> str:
+    """Return a number with at least so many decimals, as texts about its column have them.
+
+    >>> _padded("9", 2), _padded("8.125", 2), _padded("1e-07", 2)
+    ('9.00', '8.125', '1e-07')
+    """
+    whole, _, rest = number.partition(".")
+    is_plain = whole.removeprefix("-").isdigit() and len(rest) < decimals
+    return f"{whole}.{rest:0<{decimals}}" if is_plain else number

@@ -76,7 +76,7 @@ def pareto_of(cfs: Counterfactuals, row: int = 0, wording: Wording | None = None
     alt = " ".join([head, *(_chosen(point, teller) for point in chosen_ones)])
     notes = [_described(point, has_errors, teller) for point in chosen_ones[:3]]
     if len(points) == 1:  # A point alone in two axes shows nothing.
-        words = " ".join([*(_described(point, has_errors, teller) for point in points), teller.say("plot.pareto_only")])
+        words = teller.say("plot.pareto_only", chosen=_described(points[0], has_errors, teller))
         return Message(Caption(title, subtitle, (), alt), words)
     if has_errors:
         notes.append(teller.say("plot.pareto_paler"))
