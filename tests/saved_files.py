@@ -46,7 +46,7 @@ def assert_same_parts(one, other, where="fitted"):
         assert type(one) is type(other), where
         for field in dataclasses.fields(one):
             # What a call costs is measured anew; the models are those that were passed.
-            if field.name not in ("cost", "twin_cost", "twin", "predict_proba", "predict"):
+            if field.name not in ("cost", "twin_cost", "twin", "predict_proba", "predict", "read"):
                 assert_same_parts(getattr(one, field.name), getattr(other, field.name), f"{where}.{field.name}")
     elif isinstance(one, tuple):
         assert len(one) == len(other), where

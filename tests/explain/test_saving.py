@@ -281,7 +281,7 @@ def test_a_twin_is_made_again(tmp_path):
 
 def test_rows_that_no_donor_helps_keep_their_reasons(tmp_path):
     only_no = Y[Y == "no"].index
-    nice = NICE(Scorecard()).fit(X.loc[only_no], Y[only_no])
+    nice = NICE(Scorecard(), search="greedy").fit(X.loc[only_no], Y[only_no])
     assert not assert_comes_back(nice, tmp_path, ROWS).explain(ROWS, target_class="yes").found.all()
     nobody = NICE(lambda X: np.tile([0.8, 0.2], (len(X), 1)), classes=["no", "yes"]).fit(np.eye(3), ["yes"] * 3)
     assert_comes_back(nobody, tmp_path, np.eye(3))
