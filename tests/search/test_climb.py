@@ -128,13 +128,15 @@ def test_a_class_that_the_model_never_gives_is_found_by_combinations():
 
 def test_pairs_help_where_no_single_change_does():
     def model(X):
-        together = (X[:, 0] == 1) & (X[:, 1] == 1)
-        score = 0.1 * X[:, 2] + 0.8 * together + 0.05 * (1 - X[:, 0]) + 0.05 * (1 - X[:, 1])
+        one, other = X[:, 0] == 1, X[:, 1] == 1
+        score = 0.1 + 0.05 * X[:, 2:].sum(axis=1) + 0.5 * (one & other) - 0.02 * (one ^ other)
         return np.column_stack([1 - score, score])
 
-    X = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
-    cfs = NICE(model, classes=[0, 1], min_probability=0.85).fit(X, np.zeros(4, dtype=int)).explain(X, target_class=1)
-    assert cfs.to_numpy().tolist() == [[1.0, 1.0, 1.0]] * 4
+    # So many training rows come closer to the target that none climbs from one of the two changes.
+    both = [np.eye(8)[j] + np.eye(8)[k] for j in range(2, 8) for k in range(2, j)]
+    X = np.concatenate([np.eye(8), both])
+    nice = NICE(model, classes=[0, 1], min_probability=0.88).fit(X, np.zeros(len(X), dtype=int))
+    assert nice.explain(np.zeros((1, 8)), target_class=1).to_numpy().tolist() == [[1.0] * 8]
 
 
 def test_guards_are_kept():
