@@ -154,7 +154,7 @@ def test_not_found_in_words():
 
 
 def test_unjustified_donors_are_offered_in_the_reason():
-    nice = NICE(lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]]), classes=["no", "yes"])
+    nice = NICE(lambda X: np.column_stack([X[:, 0], 1 - X[:, 0]]), classes=["no", "yes"], search="greedy")
     cfs = nice.fit(np.eye(2), ["no", "no"]).explain(np.eye(2)[:1])
     assert cfs.reasons[0] == (
         "the model puts 1 of 2 training rows in 'yes', but the label of none of them agrees, so there is no donor; "
