@@ -90,6 +90,17 @@ def shown(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else one_line(str(value))
 
 
+def padded(number: str, decimals: int) -> str:
+    """Return a number with at least so many decimals, as others of its column have them.
+
+    >>> padded("9", 2), padded("8.125", 2), padded("1e-07", 2)
+    ('9.00', '8.125', '1e-07')
+    """
+    whole, _, rest = number.partition(".")
+    is_plain = whole.removeprefix("-").isdigit() and len(rest) < decimals
+    return f"{whole}.{rest:0<{decimals}}" if is_plain else number
+
+
 def shown_date(value: dt.date, phrases: Mapping[str, str] | None = None) -> str:
     """A date as the phrases of a language write it, else as ISO does, with as much of its time as there is.
 

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from nicecf.results.batch import Batch
-from nicecf.support.formats import localised, one_line, said_moment, shown, signed_duration, whole_percent
+from nicecf.support.formats import localised, one_line, padded, said_moment, shown, signed_duration, whole_percent
 from nicecf.support.phrases import Statement, Voice, percent_of, percent_text
 from nicecf.support.types import CellValue, Label
 from nicecf.views.documents.columns import significant
@@ -121,7 +121,7 @@ class Teller:
         if isinstance(value, (bool, str)):
             return shown(value)
         if isinstance(value, float):
-            return self.wording.measured(feature, self.number(_padded(shown(value), self.decimals.get(feature, 0))))
+            return self.wording.measured(feature, self.number(padded(shown(value), self.decimals.get(feature, 0))))
         return self.wording.measured(feature, shown(value))
 
     def percentage(self, number: str) -> str:
@@ -147,14 +147,3 @@ class Teller:
             feature=lambda feature: self.wording.given_name(feature) or repr(feature),
             label=lambda label: self.wording.label(label) or repr(label),
         )
-
-
-def _padded(number: str, decimals: int) -> str:
-    """Return a number with at least so many decimals, as texts about its column have them.
-
-    >>> _padded("9", 2), _padded("8.125", 2), _padded("1e-07", 2)
-    ('9.00', '8.125', '1e-07')
-    """
-    whole, _, rest = number.partition(".")
-    is_plain = whole.removeprefix("-").isdigit() and len(rest) < decimals
-    return f"{whole}.{rest:0<{decimals}}" if is_plain else number

@@ -23,6 +23,7 @@ import numpy as np
 from nicecf.exceptions import NicecfError
 from nicecf.results.batch import Batch, picked
 from nicecf.results.provenance import Maker
+from nicecf.support.formats import padded
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.cells import nearest_held
 from nicecf.tables.schema import differs
@@ -165,8 +166,8 @@ class _Number:
 
     def _in_full(self) -> FormattedNumber:
         for dtypes in ((self.given, self._read_as), (_FLOAT64, _FLOAT64)):
-            before = None if np.isnan(self.before) else digits(self.before, dtypes[0])
-            after = None if np.isnan(self.after) else digits(self.after, dtypes[1])
+            before = None if np.isnan(self.before) else padded(digits(self.before, dtypes[0]), self.decimals)
+            after = None if np.isnan(self.after) else padded(digits(self.after, dtypes[1]), self.decimals)
             if before != after:
                 break
         return FormattedNumber(before, after)
