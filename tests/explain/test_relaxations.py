@@ -100,10 +100,11 @@ def by_sum(X):
     [
         (Constraints(max_changes=1), 8, 1),
         (Constraints(immutable=[0, 1], ranges={2: (-1, 1), 3: (-1, 1)}), 4, 4),
+        (Constraints(immutable=[0, 1], within={2: 1, 3: 1}), 4, 4),
     ],
 )
 def test_an_offer_helps_and_none_that_is_a_step_smaller_does(rules, n_columns, largest):
-    kind = "ranges" if rules.ranges else "max_changes"
+    kind = "ranges" if rules.ranges else "within" if rules.within else "max_changes"
     n_offered = 0
     for seed in range(4):
         random = np.random.default_rng(seed)
@@ -128,6 +129,9 @@ def a_step_smaller(offered, rules):
     """Rules between those that block and those that are offered, if there are any."""
     if offered.max_changes is not None:
         return [replace(offered, max_changes=fewer) for fewer in range(rules.max_changes + 1, offered.max_changes)]
+    if offered.within:
+        limits = {j: limit for j, (limit,) in offered.within.items() if limit != rules.within[j][0]}
+        return [replace(offered, within={**offered.within, j: limit - 1}) for j, limit in limits.items() if limit > 1]
     narrower = []
     for j, (low, high) in offered.ranges.items():
         for ends in ((low + 1, high), (low, high - 1)):

@@ -28,6 +28,8 @@ Limit: TypeAlias = float | timedelta | str
 Limits: TypeAlias = tuple[Limit, ...]
 
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
+# Of the size of numbers: a limit that is smaller by less is the same limit, in columns of 32-bit floats.
+_MORE_THAN_ROUNDING = 1e-6
 # Larger distances lead beyond all numbers that a table could hold.
 _LARGEST = 1e300
 
@@ -93,14 +95,33 @@ class Within(PerFeature[Limits]):
 
     def relax(self, rules: Constraints, about: Any, found: Candidate) -> Relaxed:
         """The feature may change by as much as the candidate needs."""
-        if found.direction(about) is None:
+        needed = _needed(about, found)
+        if needed is None:
             return super().relax(rules, about, found)
-        before, after, _ = found.change(about)
-        # As decimals: from 0.5 to 0.8 it is 0.3.
-        needed = abs(Decimal(str(after)) - Decimal(str(before))) if is_number(after) else abs(after - before)
-        limit = needed if isinstance(needed, timedelta) else float(needed)
-        instead = Statement("relaxation.within", {"feature": Features((about,)), "limit": Value(limit)})
-        return instead, {self.name: {**rules.within, about: (limit,)}}
+        instead = Statement("relaxation.within", {"feature": Features((about,)), "limit": Value(needed)})
+        return instead, {self.name: {**rules.within, about: (needed,)}}
+
+    def less(self, rules: Constraints, about: Any, found: Candidate) -> dict[str, Any] | None:
+        """A limit just below what the candidate needs."""
+        needed = _needed(about, found)
+        if isinstance(needed, timedelta):
+            less: Limit = needed - timedelta(microseconds=1)
+        elif needed is None:
+            return None
+        else:
+            less = needed - _MORE_THAN_ROUNDING * (abs(float(found.change(about)[0])) + needed)
+        zero = timedelta(0) if isinstance(less, timedelta) else 0
+        return {self.name: {**rules.within, about: (less,)}} if less > zero else None  # type: ignore[operator]
+
+
+def _needed(feature: Feature, found: Candidate) -> float | timedelta | None:
+    """Return by how much a candidate changes a feature; None for a change from or to a missing value."""
+    if found.direction(feature) is None:
+        return None
+    before, after, _ = found.change(feature)
+    # As decimals: from 0.5 to 0.8 it is 0.3.
+    needed = abs(Decimal(str(after)) - Decimal(str(before))) if is_number(after) else abs(after - before)
+    return needed if isinstance(needed, timedelta) else float(needed)
 
 
 def _limit(given: Any) -> Limit | None:
