@@ -313,6 +313,19 @@ def test_what_may_not_change_is_named_only_where_the_template_asks_for_it(tmp_pa
     assert named in letter
 
 
+def test_a_letter_does_not_tell_a_person_that_two_rules_contradict_each_other():
+    X = applicants()
+    y = np.array(CLASSES)[approve(X).argmax(axis=1)]
+    own = Constraints(ranges={"yearly_income": (0, 1000)}, immutable=["late_payments"])
+    nice = NICE(approve, classes=CLASSES, constraints=own).fit(X, y)
+    contradicting = Constraints(ranges={"yearly_income": (90_000, 99_000)})
+    cfs = nice.explain(X[:1], target_class="approved", constraints=[contradicting])
+    assert "two rules contradict each other" in cfs.reasons[0]
+    (letter,) = cfs.letters()
+    assert "are limits that we set for such changes." in letter
+    assert "income" not in letter
+
+
 def test_a_rule_about_several_features_does_not_name_one_that_may_not_change(tmp_path):
     X = applicants()
     y = np.array(CLASSES)[approve(X).argmax(axis=1)]

@@ -186,7 +186,7 @@ def _is_about_immutable(relaxation: Relaxation) -> bool:
     named = [one for value in fields.values() if isinstance(value, Features) for one in value.names]
     if "relation" in fields:
         named += Relation.parse(str(fields["relation"])).columns
-    return relaxation.blocks.kind == "immutable" or any(one in immutable for one in named)
+    return relaxation.blocks.kind in ("immutable", "contradiction") or any(one in immutable for one in named)
 
 
 def obstacle(kind: str, relaxation: Relaxation | None, formatter: Formatter) -> str:
