@@ -65,7 +65,7 @@ def test_one_row_whose_rule_contradicts_the_explainers_keeps_its_value_and_says_
     assert together.found.all()
     assert together.to_frame()[feature].tolist()[1] == ROWS[feature].tolist()[1]
     assert together[1].changes[0].feature == "income"
-    assert together.notes[1] == f"'{feature}' is not changed, since two rules contradict each other: {rules}"
+    assert together.notes[1] == f"'{feature}' is not changed, since two rules contradict each other ({rules})"
     assert together.note_kinds[1] == ("contradiction",)
     assert not together.notes[0]
     alone = nice.explain(ROWS)
@@ -97,11 +97,11 @@ def test_where_nothing_else_helps_there_is_a_reason_and_no_error():
     nice = fitted("age", ranges={"age": (None, 60)}, immutable=["income"])
     cfs = nice.explain(ROWS, constraints=[None, Constraints(ranges={"age": (70, None)}), None])
     assert cfs.found.tolist() == [True, False, True]
-    both = "two rules contradict each other: 'age' may only change to at most 60; 'age' may only change to at least 70"
+    both = "two rules contradict each other ('age' may only change to at most 60; 'age' may only change to at least 70)"
     assert f"Blocked by each of: 'income' may not change; 'age' is not changed, since {both}" in cfs.reasons[1]
     assert both in cfs.notes[1]
     text = cfs.worded(Wording(language="de"))[1].text()
-    assert "weil sich zwei Regeln widersprechen: 'age' darf sich nur auf höchstens 60 ändern" in text
+    assert "weil sich zwei Regeln widersprechen ('age' darf sich nur auf höchstens 60 ändern" in text
 
 
 @pytest.mark.parametrize("as_given", [list, np.array, lambda low: pd.Series(low, index=ROWS.index)])

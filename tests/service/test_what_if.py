@@ -70,14 +70,14 @@ class TestAnswers:
         service = with_wordings(served(nice), de=GERMAN)
         other = one_asked(service, DENIED, {"income": 60, "job": "nurse"}, language="de", display=True)[1]
         assert "Monatseinkommen 60,0 EUR statt 40,0 EUR" in other["text"]
-        assert "auf bewilligt statt auf abgelehnt entscheiden: die Wahrscheinlichkeit für bewilligt" in other["text"]
+        assert "auf bewilligt statt auf abgelehnt entscheiden: Die Wahrscheinlichkeit für bewilligt" in other["text"]
         assert {c["after"] for c in other["display"]["changes"]} == {"60,0 EUR", "Pflege"}
         same = one_asked(service, DENIED, {"income": 41}, language="de")[1]
         assert (
-            "weiterhin auf abgelehnt entscheiden: die Wahrscheinlichkeit für abgelehnt wäre 73 %, jetzt" in same["text"]
+            "weiterhin auf abgelehnt entscheiden: Die Wahrscheinlichkeit für abgelehnt wäre 73 %, jetzt" in same["text"]
         )
         nothing = one_asked(service, DENIED, {}, language="de")[1]
-        assert nothing["text"].endswith(" entscheidet auf abgelehnt: die Wahrscheinlichkeit für abgelehnt ist 77 %.")
+        assert nothing["text"].endswith(" entscheidet auf abgelehnt: Die Wahrscheinlichkeit für abgelehnt ist 77 %.")
 
     def test_a_number_is_said_as_it_was_chosen(self, nice):
         _, then = one_asked(served(nice), DENIED, {"income": 60.123456})

@@ -280,11 +280,11 @@ def test_a_plain_decision_of_two_classes_has_no_line():
 NEARLY = {
     "sentence": {
         "en": "the model would say good instead of bad: the probability of good would be 50.4 % instead of 49.8 %.",
-        "de": "würde das Modell auf good statt auf bad entscheiden: die Wahrscheinlichkeit für good wäre 50,4 % statt 49,8 %.",
+        "de": "würde das Modell auf good statt auf bad entscheiden: Die Wahrscheinlichkeit für good wäre 50,4 % statt 49,8 %.",
     },
     "bullets": {
         "en": "The model says bad: the probability of good is 49.8 %. With this change it would be 50.4 %, and the model would say good:",
-        "de": "Das Modell entscheidet auf bad: die Wahrscheinlichkeit für good ist 49,8 %. Mit dieser Änderung läge der Wert bei 50,4 %, und das Modell würde auf good entscheiden:",
+        "de": "Das Modell entscheidet auf bad: Die Wahrscheinlichkeit für good ist 49,8 %. Mit dieser Änderung läge der Wert bei 50,4 %, und das Modell würde auf good entscheiden:",
     },
     "analyst": {
         "en": "bad -> good; P(good) 49.8 % -> 50.4 %; 1 change,",
