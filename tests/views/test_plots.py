@@ -293,7 +293,9 @@ class TestNumbersOfTheParetoSet:
         only = next(
             shown for row in range(4) if isinstance(shown := pareto_of(thorough, row), Message) and "★" in shown.words
         )
-        assert re.fullmatch(r"★ chosen: 1 change, distance .+: .+\. No other counterfactual is better in any of these\.", only.words)
+        assert re.fullmatch(
+            r"★ chosen: 1 change, distance .+: .+\. No other counterfactual is better in any of these\.", only.words
+        )
 
     def test_the_points_are_those_that_nothing_beats_and_the_chosen_one_is_marked(self, thorough):
         shown = pareto_of(thorough, 0)
