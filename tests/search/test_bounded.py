@@ -13,7 +13,7 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 from sklearn.linear_model import LogisticRegression
 
 from nicecf import NICE, Constraints, replay
-from nicecf.models.scorer import Cost
+from nicecf.models.scorer import nothing_ahead
 
 
 def table(seed: int, *, n_classes: int = 2, n_rows: int = 90) -> tuple[np.ndarray, np.ndarray]:
@@ -137,10 +137,10 @@ def test_the_search_stops_at_what_cannot_be_better():
     X, y = table(6, n_rows=300)
     X += np.random.default_rng(6).normal(0, 0.2, X.shape)
     nice = NICE(stumps(X, y), optimize="proximity", accelerate=False).fit(X, y)
-    object.__setattr__(nice._fitted.models, "cost", Cost(0.0, 0.0))  # no rows are asked for ahead
-    bounded = nice.explain(X[:60])
-    nice._fitted = replace(nice._fitted, search=nice._fitted.search.search)
-    plain = nice.explain(X[:60])
+    with nothing_ahead():
+        bounded = nice.explain(X[:60])
+        nice._fitted = replace(nice._fitted, search=nice._fitted.search.search)
+        plain = nice.explain(X[:60])
     np.testing.assert_array_equal(bounded.to_numpy(), plain.to_numpy())
     assert (bounded.proof == "optimal").sum() > 10
     assert (plain.proof == "none").all()
