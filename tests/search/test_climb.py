@@ -139,6 +139,18 @@ def test_pairs_help_where_no_single_change_does():
     assert nice.explain(np.zeros((1, 8)), target_class=1).to_numpy().tolist() == [[1.0] * 8]
 
 
+def test_values_of_all_cells_are_tried_where_the_usual_ones_do_not_help():
+    def model(X):
+        score = 0.1 + 0.3 * (X[:, 0] == 1) + 0.5 * ((X[:, 0] == 1) & (X[:, 1] == 50))
+        return np.column_stack([1 - score, score])
+
+    # So many training rows come closer to the target that none climbs from the one value that helps.
+    closer = np.column_stack([np.ones(297), np.tile(np.delete(np.arange(100.0), 50), 3)])
+    X = np.concatenate([[[0.0, 50.0]], closer])
+    nice = NICE(model, classes=[0, 1]).fit(X, np.zeros(len(X), dtype=int))
+    assert nice.explain(np.zeros((1, 2)), target_class=1).to_numpy().tolist() == [[1.0, 50.0]]
+
+
 def test_guards_are_kept():
     X, y = table(n_rows=80)
     margin = beyond(linear, X=X, share=0.2)
@@ -191,8 +203,9 @@ def test_what_a_row_costs_that_nothing_helps_is_bounded(n_columns):
     nice = NICE(model, classes=[0, 1], min_probability=1.0).fit(X, model(X).argmax(axis=1))
     cfs = nice.explain(X[:2], target_class=1)
     assert not cfs.found.any()
-    # In the last step, each candidate has at most its singles and pairs.
-    most = climb._MOST_PROPOSALS + 2 * climb._CLIMBERS * (climb._ADDED + climb._PAIRED**2)
+    # In the last step, each candidate has at most its singles and exchanges, and some have other cells and pairs.
+    most = climb._MOST_PROPOSALS + 2 * climb._CLIMBERS * (climb._ADDED + n_columns + climb._EXCHANGES)
+    most += climb._STUCK * (climb._ALL_CELLS + climb._PAIRED**2)
     assert cfs.model_rows <= 2 * (most + 4096 + 1024)
 
 

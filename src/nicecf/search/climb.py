@@ -3,7 +3,8 @@
 The other parts of the search look near rows that the model accepts. Where no training row is accepted as a row may take
 it, combinations of training values still may be. Several candidates of each row climb: the best ones made of its
 singles, and the training rows that come closest to the target. In every step each takes the change that brings it
-closest, or, where no change does, the best pair of changes. A row is done as soon as one of its candidates is valid.
+closest. Where none of the usual values does, those of all cells are tried, and then pairs of changes. A row is done as
+soon as one of its candidates is valid.
 """
 
 from __future__ import annotations
@@ -14,27 +15,33 @@ import numpy as np
 
 from nicecf.search.block import Block
 from nicecf.search.candidates import Candidates, Moves, Proposals, distinct, first_places, joined, rank_within
-from nicecf.search.first_candidates import CELLS_TRIED
+from nicecf.search.first_candidates import CELLS_TRIED, all_cells
 from nicecf.support.types import Bools, Floats, Ints
 from nicecf.tables.schema import differs
 
 # Training rows with the highest scores that each row looks at: with 16, rules leave too little of them.
 SOURCES = 128
-# Proposals of one row in one step, roughly: blocks of rows are made small enough for them.
+# Proposals of one row in one step, roughly: blocks of rows are made small enough for them. Those that climb are more,
+# but few rows do: they climb a part of the block at a time.
 PROPOSALS_PER_ROW = 2**13
-# Candidates of a row that climb, so many of each kind: of 378 margins that no training row reaches, though something
-# does, 12 solve 372, 6 solve 366, and 3 solve 358.
-_CLIMBERS = 12
-# Singles that a candidate tries in a step: 128 solve 370 of these cases, 512 no more than 256.
-_ADDED = 256
-# Singles that are tried in place of each change of a candidate that may not change more features.
-_IN_PLACE = 16
+_PARTS = 4
+# Candidates of a row that climb, so many of each kind: the score of a few trees has many peaks. Of 19 rows that 12 find
+# nothing for, under small forests and boosting, 64 solve 19, 48 solve 16, 24 solve 14; 96 use up the proposals below.
+_CLIMBERS = 64
+# Singles that a candidate tries in a step.
+_ADDED = 128
+# Candidates of a row that try more where no single helps: the highest. Values of all features that they try, which are
+# all cells where the model tells them.
+_STUCK, _ALL_CELLS = 16, 512
+# Singles that are tried in place of each change of a candidate that may not change more features, or changes all; and
+# how many such exchanges, unless it has more changes.
+_IN_PLACE, _EXCHANGES = 16, 256
 # Changes of which pairs are made, and how many of them may be of one feature: without pairs, 19 cases fewer.
 _PAIRED, _OF_EACH = 32, 2
 # Values of groups that are tried, over all groups.
-_GROUP_VALUES = 256
+_GROUP_VALUES = 64
 # Bounds on what a row may cost for which nothing is found: steps, and proposals in all of them.
-_STEPS_UP, _MOST_PROPOSALS = 24, 2**15
+_STEPS_UP, _MOST_PROPOSALS = 24, 2**16
 # What rises less is rounding.
 _LEAST_RISE = 1e-9
 
@@ -48,6 +55,12 @@ def climb(block: Block, made: Candidates, sources: Candidates, moves: Moves, gai
     climber = _Climber(block, sources, moves, gains)
     grouped = block.ask(Proposals.of(*climber.with_groups(np.arange(len(block.rows)), block.rows)))
     centers = joined([_highest(block, joined([made, grouped])), _highest(block, sources)])
+    for lines in np.array_split(np.unique(centers.line), _PARTS):
+        _climb_from(centers.take(np.isin(centers.line, lines)), block, climber)
+
+
+def _climb_from(centers: Candidates, block: Block, climber: _Climber) -> None:
+    """Climb from candidates until their rows have an answer, or nothing brings them closer to the target."""
     heights, n_proposed = block.heights(centers), np.zeros(len(block.rows), dtype=np.intp)
     # Ends: after so many steps.
     for _ in range(_STEPS_UP):
@@ -57,9 +70,10 @@ def climb(block: Block, made: Candidates, sources: Candidates, moves: Moves, gai
             return
         of, asked = climber.ask(centers, *climber.one_more(centers))
         best, rises = _risen(of, block.heights(asked), heights)
-        if not rises.all():
-            paired, more = climber.ask(centers, *climber.pairs(centers, of, asked, ~rises))
-            of, asked = np.append(of, paired), joined([asked, more])
+        for others in (climber.other_cells, climber.pairs):
+            is_stuck = ~rises & (rank_within(centers.line, np.where(rises, -np.inf, heights)) < _STUCK)
+            also, more = climber.ask(centers, *others(centers, of, asked, is_stuck))
+            of, asked = np.append(of, also), joined([asked, more])
             best, rises = _risen(of, block.heights(asked), heights)
         n_proposed += np.bincount(asked.line, minlength=len(block.rows))
         centers = asked.take(best[rises])
@@ -71,7 +85,9 @@ def _highest(block: Block, candidates: Candidates) -> Candidates:
     """Return the highest candidates of each row without an answer, each once."""
     candidates = candidates.take(block.is_unanswered()[candidates.line] & (block.heights(candidates) > -np.inf))
     candidates = candidates.take(distinct(candidates.line, candidates.values))
-    places = first_places(candidates.line, block.heights(candidates), len(block.rows), _CLIMBERS)
+    # Each change of each of them is tried without it: rows of very wide tables have fewer that climb.
+    most = int(np.clip(CELLS_TRIED // (2 * block.rows.shape[1] ** 2), 1, _CLIMBERS))
+    places = first_places(candidates.line, block.heights(candidates), len(block.rows), most)
     return candidates.take(places[places >= 0])
 
 
@@ -110,7 +126,7 @@ class _Climber:
         back = block.back_to_row(centers.line, centers.values)
         reverted = block.put_back(centers.line, centers.values, back)
         is_full = centers.changes >= block.question.most_changes
-        in_place = adds.take(rank < _IN_PLACE)
+        in_place = adds.take(rank < np.clip(_EXCHANGES // np.maximum(centers.changes, 1), 1, _IN_PLACE)[adds.of])
         which, add = np.nonzero((back.of[:, None] == in_place.of) & is_full[back.of][:, None])
         exchanged = replace(in_place.take(add), of=which).applied_to(reverted)
         grouped_of, grouped = self.with_groups(centers.line, centers.values)
@@ -127,6 +143,16 @@ class _Climber:
             changed.append(values[of])
             changed[-1][:, group] = self._sources.values[source][:, group]
         return np.tile(of, len(groups)), np.concatenate(changed)
+
+    def other_cells(self, centers: Candidates, of: Ints, asked: Candidates, is_stuck: Bools) -> tuple[Ints, Floats]:
+        """Return stuck candidates with one value of any cell; of which each is."""
+        block, stuck = self._block, np.flatnonzero(is_stuck)
+        most = int(np.clip(CELLS_TRIED // (_STUCK * block.rows.shape[1]), 1, _ALL_CELLS))
+        moves = all_cells(block, np.unique(centers.line[stuck]), most)
+        which, place = np.nonzero(centers.line[stuck][:, None] == moves.of)
+        adds = replace(moves.take(place), of=stuck[which])
+        adds = adds.take(differs(centers.values[adds.of, adds.feature], adds.value))
+        return adds.of, adds.applied_to(centers.values)
 
     def pairs(self, centers: Candidates, of: Ints, asked: Candidates, is_stuck: Bools) -> tuple[Ints, Floats]:
         """Return the pairs of the changes that lower a stuck candidate least."""

@@ -115,6 +115,18 @@ def between(block: Block, moves: Moves, asked: Candidates) -> Moves:
     return _allowed(block, Moves(of, feature, training.at(feature, cell, block.rows[of, feature])))
 
 
+def all_cells(block: RowMoves, lines: Ints, most: int) -> Moves:
+    """Return values of all cells of the ordered features for some rows; at most so many, evenly over each feature."""
+    training = block.training
+    features = np.flatnonzero(training.is_ordered & ~block.in_group & (training.n_cells > 0))
+    of_each = max(1, most // max(1, len(features)))
+    cells = [np.unique(np.linspace(0, n - 1, min(n, of_each)).astype(np.intp)) for n in training.n_cells[features]]
+    feature = np.repeat(features, [len(own) for own in cells])[:most]
+    cell = np.concatenate([np.empty(0, dtype=np.intp), *cells])[:most]
+    of, feature, cell = np.repeat(lines, len(cell)), np.tile(feature, len(lines)), np.tile(cell, len(lines))
+    return _allowed(block, Moves(of, feature, training.at(feature, cell, block.rows[of, feature])))
+
+
 def _allowed(block: RowMoves, moves: Moves) -> Moves:
     """Moves of the rows themselves that change something and that they may make."""
     is_change = differs(block.rows[moves.of, moves.feature], moves.value)
