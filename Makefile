@@ -72,7 +72,7 @@ bench-engines: .venv/demo.done     ## one process, Spark and Dask, and the bill 
 	$(BIN)/pip install --quiet --editable '.[spark,dask]'
 	$(BIN)/python -W ignore benchmarks/engines.py
 
-bench-found: .venv/demo.done       ## found by the default search where the exact one finds something (ten minutes)
+bench-found: .venv/demo.done       ## found by the default search where the exact one finds something (twenty minutes)
 	$(BIN)/pip install --quiet ortools
 	$(BIN)/python -W ignore benchmarks/found.py
 
