@@ -200,7 +200,7 @@ def _places(value: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
 def of_record(random: Random, record: dict[str, Any], explainer: Any) -> Iterator[list[str]]:
     """What came of replaying some mutants of a record, with a digest that is theirs."""
     for _ in range(8):
-        mutant = copy.deepcopy(record)
+        mutant = json.loads(json.dumps(record))  # a copy would change a value wherever the record has the same object
         what = mutate_json(random, mutant)
         if random.random() < 0.8 and isinstance(mutant, dict):
             mutant["digest"] = digest_of(mutant)
