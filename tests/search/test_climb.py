@@ -128,15 +128,15 @@ def test_a_class_that_the_model_never_gives_is_found_by_combinations():
 
 def test_pairs_help_where_no_single_change_does():
     def model(X):
-        one, other = X[:, 0] == 1, X[:, 1] == 1
-        score = 0.1 + 0.05 * X[:, 2:].sum(axis=1) + 0.5 * (one & other) - 0.02 * (one ^ other)
+        one, other, n_more = X[:, 0] == 1, X[:, 1] == 1, X[:, 2:].sum(axis=1)
+        score = 0.2 + 0.05 * n_more - 0.1 * np.maximum(n_more - 3, 0) + 0.5 * (one & other) - 0.02 * (one ^ other)
+        score = np.clip(score, 0.0, 1.0)
         return np.column_stack([1 - score, score])
 
-    # So many training rows come closer to the target that none climbs from one of the two changes.
-    both = [np.eye(8)[j] + np.eye(8)[k] for j in range(2, 8) for k in range(2, j)]
-    X = np.concatenate([np.eye(8), both])
-    nice = NICE(model, classes=[0, 1], min_probability=0.88).fit(X, np.zeros(len(X), dtype=int))
-    assert nice.explain(np.zeros((1, 8)), target_class=1).to_numpy().tolist() == [[1.0] * 8]
+    # So many changes and training rows come closer to the target that none climbs from one of the two changes.
+    X = np.concatenate([np.eye(72), *(np.eye(72)[2:-k] + np.eye(72)[2 + k :] for k in (1, 2))])
+    nice = NICE(model, classes=[0, 1], min_probability=0.6).fit(X, np.zeros(len(X), dtype=int))
+    assert nice.explain(np.zeros((1, 72)), target_class=1).to_numpy()[0, :2].tolist() == [1.0, 1.0]
 
 
 def test_values_of_all_cells_are_tried_where_the_usual_ones_do_not_help():
