@@ -597,7 +597,12 @@ def _as_drawn(column: Column, values: list[Any]) -> Column:
     known = {(type(value), repr(value)) for value in values}
     seen = [value for value in column.pool if (type(value), repr(value)) in known]
     pool = seen or column.pool[:1]
-    return replace(column, pool=pool, unseen=_unseen_for(column.family, pool), has_values=bool(seen))
+    # Objects of which none has a value do not tell that they are dates: then the rows must have none either.
+    is_lost = not seen and column.family.name in ("object Timestamps", "object timedeltas")
+    share_missing = 1.0 if is_lost else column.share_missing
+    return replace(
+        column, pool=pool, unseen=_unseen_for(column.family, pool), has_values=bool(seen), share_missing=share_missing
+    )
 
 
 def _drawn_rows(random: Random, column: Column, count: int, *, known: bool) -> list[Any]:

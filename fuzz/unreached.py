@@ -77,8 +77,11 @@ def draw(random: Random) -> Case:
     is_additive = bool(random.random() < 0.5)
     models = [_additive(random, n_features) if is_additive else _tables(random, values)]
     if random.random() < 0.3:
-        models.append(_additive(random, n_features) if is_additive else _tables(random, values))
-        is_additive = False  # what is best for one model need not be so for the other
+        other = _additive(random, n_features) if is_additive else _tables(random, values)
+        # A model that says the opposite of the labels is refused: its columns would be in another order.
+        if np.mean(other(train).argmax(axis=1) == models[0](train).argmax(axis=1)) > 0.5:
+            models.append(other)
+            is_additive = False  # what is best for one model need not be so for the other
     every = np.array(list(product(*map(np.unique, train.T))))
     reached, best = _least(models, train), _least(models, every)
     margin = float(reached.max() + random.choice([0.05, 0.5, 0.95]) * (best.max() - reached.max()))

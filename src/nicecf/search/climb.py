@@ -38,7 +38,7 @@ _STUCK, _ALL_CELLS = 16, 512
 _IN_PLACE, _EXCHANGES = 16, 256
 # Changes of which pairs are made, and how many of them may be of one feature: without pairs, 19 cases fewer.
 _PAIRED, _OF_EACH = 32, 2
-# Values of groups that are tried, over all groups.
+# Values of groups that a candidate tries in a step, over all groups; the row itself tries those of all sources.
 _GROUP_VALUES = 64
 # Bounds on what a row may cost for which nothing is found: steps, and proposals in all of them.
 _STEPS_UP, _MOST_PROPOSALS = 24, 2**16
@@ -53,7 +53,7 @@ def climb(block: Block, made: Candidates, sources: Candidates, moves: Moves, gai
     scores first. ``moves`` and ``gains``: the singles that were measured.
     """
     climber = _Climber(block, sources, moves, gains)
-    grouped = block.ask(Proposals.of(*climber.with_groups(np.arange(len(block.rows)), block.rows)))
+    grouped = block.ask(Proposals.of(*climber.with_groups(np.arange(len(block.rows)), block.rows, sources)))
     centers = joined([_highest(block, joined([made, grouped])), _highest(block, sources)])
     for lines in np.array_split(np.unique(centers.line), _PARTS):
         _climb_from(centers.take(np.isin(centers.line, lines)), block, climber)
@@ -129,19 +129,19 @@ class _Climber:
         in_place = adds.take(rank < np.clip(_EXCHANGES // np.maximum(centers.changes, 1), 1, _IN_PLACE)[adds.of])
         which, add = np.nonzero((back.of[:, None] == in_place.of) & is_full[back.of][:, None])
         exchanged = replace(in_place.take(add), of=which).applied_to(reverted)
-        grouped_of, grouped = self.with_groups(centers.line, centers.values)
+        grouped_of, grouped = self.with_groups(centers.line, centers.values, self._sources)
         return (
             np.concatenate([adds.of, back.of, back.of[which], grouped_of]),
             np.concatenate([adds.applied_to(centers.values), reverted, exchanged, grouped]),
         )
 
-    def with_groups(self, line: Ints, values: Floats) -> tuple[Ints, Floats]:
+    def with_groups(self, line: Ints, values: Floats, sources: Candidates) -> tuple[Ints, Floats]:
         """Return candidates with the values that training rows have of one group; of which each is."""
-        of, source = np.nonzero(line[:, None] == self._sources.line)
+        of, source = np.nonzero(line[:, None] == sources.line)
         changed, groups = [values[:0]], self._block.question.groups.groups
         for group in groups:
             changed.append(values[of])
-            changed[-1][:, group] = self._sources.values[source][:, group]
+            changed[-1][:, group] = sources.values[source][:, group]
         return np.tile(of, len(groups)), np.concatenate(changed)
 
     def other_cells(self, centers: Candidates, of: Ints, asked: Candidates, is_stuck: Bools) -> tuple[Ints, Floats]:
