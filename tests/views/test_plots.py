@@ -27,6 +27,7 @@ from nicecf.views.plots.data.regions import regions_of
 from nicecf.views.plots.data.variants import Cell, variants_of
 from nicecf.views.plots.data.walk import Stop, walk_of
 from nicecf.views.plots.draw.look import DARK, LIGHT
+from nicecf.views.plots.draw.ruler import broken
 from nicecf.views.plots.draw.scale import Scale, ticks
 
 drawing = pytest.mark.skipif(
@@ -285,6 +286,14 @@ class TestNumbersOfTheVariants:
         cfs = explained()
         with pytest.raises(OptionError, match="'a' and 'b' explain different rows"):
             variants_of({"a": cfs[0], "b": cfs[1]})
+
+
+def test_no_line_of_a_picture_begins_with_a_percent_sign():
+    text = "the decision is good from 46 % on, and another model has to agree by 50 %"
+    for room in np.linspace(0.5, 5, 60):
+        lines = broken(text, room, most=20)
+        assert " ".join(lines) == text or room < 1
+        assert not any(line.startswith("%") for line in lines)
 
 
 class TestNumbersOfTheParetoSet:

@@ -120,14 +120,18 @@ def cut_steps(steps: Sequence[Step], room: float, size: float = USUAL) -> list[s
 
 
 def broken(text: str, room: float, size: float = USUAL, *, bold: bool = False, most: int = 2) -> list[str]:
-    """The text in at most ``most`` lines that fit: the last is cut. Broken at spaces, or anywhere in a long word."""
+    """Break text into at most ``most`` lines that fit: at spaces, but not before %, or anywhere in a long word.
+
+    The last line is cut.
+    """
     lines: list[str] = []
-    rest = text
+    rest = text.replace(" %", "\N{NO-BREAK SPACE}%")
     while rest and len(lines) < most - 1 and width(rest, size, bold=bold) > room:
         head = _head(rest, room, size, bold=bold)
         lines.append(head.rstrip())
         rest = rest[len(head) :].lstrip()
-    return [*lines, cut(rest, room, size, bold=bold)] if rest or not lines else lines
+    lines += [cut(rest, room, size, bold=bold)] if rest or not lines else []
+    return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in lines]
 
 
 def _head(text: str, room: float, size: float, *, bold: bool) -> str:
