@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from nicecf.models.classifier import CELLS_PER_CALL
-from nicecf.models.scorer import OutOfTime
 from nicecf.search.answers import Points, by_row
 from nicecf.search.distance import Heom
 from nicecf.search.question import Question
@@ -36,23 +34,23 @@ def _taken_back(question: Question, points: Points, distance: Heom, is_refused: 
     """Take some of the points back; those for which there is a way."""
     row, values, outputs = points.row, points.values.copy(), points.outputs.copy()
     left, done = np.arange(len(row)), np.empty(0, dtype=np.intp)
-    with suppress(OutOfTime):
-        # Ends: every turn puts back a feature of each point that is left.
-        while len(left):
-            at, hybrids = _one_step_back(question, row[left], values[left])
-            own = row[left][at]
-            reached = question.score(hybrids) if len(hybrids) else outputs[:0]
-            is_good = question.accepts(own, hybrids, reached)
-            is_good &= differs(question.rows[own], hybrids).any(axis=1)
-            at, hybrids, reached, own = at[is_good], hybrids[is_good], reached[is_good], own[is_good]
-            refused = is_refused(hybrids)
-            # Of each point the best: one that may be handed out, then the nearest.
-            order = np.lexsort((distance.between(question.rows[own], hybrids), refused, at))
-            here, first = np.unique(at[order], return_index=True)
-            best = order[first]
-            values[left[here]], outputs[left[here]] = hybrids[best], reached[best]
-            done = np.concatenate([done, left[here[~refused[best]]]])
-            left = left[here[refused[best]]]
+    # Ends: every turn puts back a feature of each point that is left.
+    while len(left):
+        at, hybrids = _one_step_back(question, row[left], values[left])
+        own = row[left][at]
+        reached, is_known = question.score.in_time(hybrids) if len(hybrids) else (outputs[:0], np.ones(0, dtype=bool))
+        is_good = ~np.isin(at, at[~is_known])  # a point for which there is no time has no way back
+        is_good[is_good] = question.accepts(own[is_good], hybrids[is_good], reached[is_good])
+        is_good &= differs(question.rows[own], hybrids).any(axis=1)
+        at, hybrids, reached, own = at[is_good], hybrids[is_good], reached[is_good], own[is_good]
+        refused = is_refused(hybrids)
+        # Of each point the best: one that may be handed out, then the nearest.
+        order = np.lexsort((distance.between(question.rows[own], hybrids), refused, at))
+        here, first = np.unique(at[order], return_index=True)
+        best = order[first]
+        values[left[here]], outputs[left[here]] = hybrids[best], reached[best]
+        done = np.concatenate([done, left[here[~refused[best]]]])
+        left = left[here[refused[best]]]
     return replace(points, values=values, outputs=outputs).take(np.sort(done))
 
 
