@@ -4,6 +4,7 @@ import json
 import pickle
 from collections import Counter
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,9 @@ from hypothesis import strategies as st
 from markers import deep
 from nicecf import NICE, Constraints, ModelError, NicecfError, OptionError, replay, testing
 from nicecf.rules.privacy import Privacy
+from nicecf.search.answers import Points
+from nicecf.search.groups import Groups
+from nicecf.search.step_back import step_back
 from nicecf.tables.files import like, read_cells
 from nicecf.views import exported_table as outcomes
 from nicecf.views.plots.data import changes, frequencies, pareto, regions, variants, walk
@@ -112,6 +116,23 @@ def test_features_that_belong_together_step_back_together():
     assert cfs.to_frame().to_numpy().tolist() == [[0.0, 0.0, 1.0]]
 
 
+def test_when_time_is_up_for_one_point_another_is_taken_back_by_what_is_known():
+    def in_time(values, ahead=None):
+        is_known = values.max(axis=1) < 2
+        return np.where(is_known, 1.0, np.nan)[:, None], is_known
+
+    question = SimpleNamespace(
+        rows=np.zeros((2, 2)),
+        groups=Groups.of(None),
+        score=SimpleNamespace(in_time=in_time),
+        accepts=lambda lines, values, outputs: outputs[:, 0] > 0,
+    )
+    points = Points(np.array([0, 1]), np.array([-1, -1]), np.array([[1.0, 1.0], [2.0, 2.0]]), np.ones((2, 1)))
+    distance = SimpleNamespace(between=lambda rows, others: np.abs(rows - others).sum(axis=1))
+    back = step_back(question, points, distance=distance, is_refused=lambda values: np.zeros(len(values), dtype=bool))
+    assert (back.row.tolist(), back.values.tolist()) == ([0], [[0.0, 1.0]])
+
+
 def test_where_only_training_rows_help_the_reason_says_so():
     model = lambda X: np.column_stack([1 - X[:, 0], X[:, 0]])
     cfs = NICE(model, share_donor=False).fit(np.array([[0.0], [1.0]]), [0, 1]).explain(np.array([[0.0]]))
@@ -193,13 +214,11 @@ def test_no_relaxation_is_offered_that_leads_to_a_training_row():
 
 
 def test_many_points_step_back_in_parts(monkeypatch):
-    from nicecf.search import step_back
-
     p = np.random.default_rng(0).integers(0, 4, size=(60, 4)).astype(float)
     model = lambda X: np.column_stack([X.sum(axis=1) < 6, X.sum(axis=1) >= 6]).astype(float)
     nice = NICE(model, classes=[0, 1], justified=False, share_donor=False, optimize="none").fit(p)
     whole = nice.explain(p)
-    monkeypatch.setattr(step_back, "CELLS_PER_CALL", 32)
+    monkeypatch.setattr("nicecf.search.step_back.CELLS_PER_CALL", 32)
     assert np.array_equal(nice.explain(p).to_numpy(), whole.to_numpy(), equal_nan=True)
 
 
