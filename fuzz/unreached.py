@@ -85,7 +85,8 @@ def draw(random: Random) -> Case:
     every = np.array(list(product(*map(np.unique, train.T))))
     reached, best = _least(models, train), _least(models, every)
     margin = float(reached.max() + random.choice([0.05, 0.5, 0.95]) * (best.max() - reached.max()))
-    margin = float(np.clip(margin, 0.51, 1.0))
+    # Less what a batch may be rounded otherwise than a row.
+    margin = float(np.clip(margin - 1e-9, 0.51, 1.0))
     rows = train[models[0](train)[:, 1] < 0.5][:_N_ROWS]
     options = {"optimize": str(random.choice(["sparsity", "proximity"])), "share_donor": bool(random.random() < 0.85)}
     rules = [rule for rule in _rules(random, train) if random.random() < 0.25]

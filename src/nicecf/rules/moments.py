@@ -60,11 +60,13 @@ def number_of_cell(cell: Any) -> Any:
 def plain_text(value: Any) -> Any:
     """A value of a rule as text, numbers and so on: dates and durations as text that is read as the same again.
 
-    >>> plain_text(dt.datetime(2024, 3, 1)), plain_text(dt.timedelta(days=1, hours=6)), plain_text(20)
-    ('2024-03-01', '1 day 6 hours', 20)
+    >>> plain_text(dt.datetime(2024, 3, 1)), plain_text(dt.timedelta(days=-2, hours=-6)), plain_text(20)
+    ('2024-03-01', 'minus 2 days 6 hours', 20)
+    >>> moment_of("minus 2 days 6 hours") == dt.timedelta(days=-2, hours=-6)
+    True
     """
     if isinstance(value, dt.timedelta):
-        return shown_duration(value) if value >= dt.timedelta(0) else str(pd.Timedelta(value))
+        return shown_duration(value)
     if not isinstance(value, dt.date):
         return value
     if isinstance(value, dt.datetime) and (value.tzinfo is not None or value.time() != dt.time()):

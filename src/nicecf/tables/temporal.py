@@ -97,6 +97,8 @@ class Temporal:
     def duration(given: Any) -> float:
         """What people write for a duration, as a number; ValueError, with what to write, if it is none."""
         given = plain(given) if isinstance(given, np.generic) else given
+        if isinstance(given, str) and given.lower().startswith("minus "):  # as texts say it
+            return -Temporal.duration(given[len("minus ") :])
         # Without a unit it is none: pandas would read "2024-02" as some nanoseconds.
         if isinstance(given, str) and not _NUMBER.fullmatch(given) and re.search("[A-Za-z:]", given):
             try:
