@@ -122,7 +122,7 @@ def forest() -> Pipeline:
 
 
 def _most_telling(explained: Explained) -> Hashable:
-    """The label of the row where the paper needs more changes, then the answers differ most, then change least.
+    """Return the label of the row where the paper needs more changes, then the answers differ most, then change least.
 
     Rows without an answer come last.
     """

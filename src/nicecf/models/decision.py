@@ -202,7 +202,7 @@ class Panel:
         return np.asarray(is_accepted)
 
     def scores(self, outputs: Floats, wanted: Bools, *, least: bool = False) -> Floats:
-        """How close rows are to their target: the mean over the models, or the ``least`` of them."""
+        """Compute how close rows are to their target: the mean over the models, or the ``least`` of them."""
         wanted = np.broadcast_to(wanted, (len(outputs), len(self.classes)))
         scores = [self._score(block, wanted) for _, block in self.blocks(outputs)]
         return scores[0] if len(scores) == 1 else np.asarray((np.min if least else np.mean)(scores, axis=0))

@@ -258,7 +258,7 @@ class Scorer:
         return self.memory.known(rows)
 
     def is_out_of_time(self) -> bool:
-        """Whether the deadline has passed, or no call would end before it."""
+        """Return whether the deadline has passed, or no call would end before it."""
         return self.deadline is not None and (self.deadline <= self.meter.cut_for or now() >= self.deadline)
 
     def _ask(self, rows: Floats) -> Floats:

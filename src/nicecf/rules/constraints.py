@@ -125,7 +125,7 @@ class Constraints:
         return replace(self, **{kind.name: kind.for_row(getattr(self, kind.name), row) for kind in KINDS})
 
     def take(self, rows: Ints) -> Constraints:
-        """The rules of some of the rows, with their bounds."""
+        """Return the rules of some of the rows, with their bounds."""
         return replace(self, **{kind.name: kind.take(getattr(self, kind.name), rows) for kind in KINDS})
 
     def without_functions(self) -> Constraints:

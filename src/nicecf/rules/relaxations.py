@@ -70,7 +70,7 @@ class Relaxation:
         return english(self.statement)
 
     def __repr__(self) -> str:
-        """What blocks and what to allow, in words, and the rest as it is; no rules that name what is protected."""
+        """Return what blocks and what to allow, in words, and the rest as it is, without rules on what is protected."""
         rules = self.constraints
         constraints = repr(rules) if rules is None or not rules.protected else "Constraints(...)"
         return (

@@ -163,7 +163,7 @@ class Block(RowMoves):
         return np.asarray(self.lowest > self.least * (1 + SAME))
 
     def is_unanswered(self) -> Bools:
-        """Which rows have no valid candidate within the limit on changes, though there may be one."""
+        """Return which rows have no valid candidate within the limit on changes, though there may be one."""
         most = min(self.question.most_changes, self.rows.shape[1])
         return np.isinf(self.nearest[:, most]) & self.is_open()
 

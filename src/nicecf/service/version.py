@@ -143,7 +143,7 @@ def version_of(
     with_examples: bool = True,
     examples: Table | None = None,
 ) -> Version:
-    """A fitted explainer, ready for requests; OptionError if it has no such class as ``target``.
+    """Return a fitted explainer, ready for requests; OptionError if it has no such class as ``target``.
 
     ``examples``: rows to try it with, in place of drawn ones.
     """

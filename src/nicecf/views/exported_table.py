@@ -143,7 +143,7 @@ def _free_names(names: Sequence[Hashable]) -> list[str]:
 
 
 def _lines(batch: Batch) -> list[str | None]:
-    """What decides, as JSON, for each counterfactual; None for scores."""
+    """Return what decides, as JSON, for each counterfactual; None for scores."""
     lines = lines_of(batch)
     if lines is None:
         return [None] * len(batch)

@@ -77,7 +77,7 @@ def _sentence(one: Entry, teller: Teller, sentence: str) -> str:
 
 
 def _unchanged(batch: Batch) -> list[tuple[Hashable, CellValue]]:
-    """The features of a batch of one that stay as they are and may be named, with their values."""
+    """Return the features of a batch of one that stay as they are and may be named, with their values."""
     container, first = batch.schema.container, np.array([0])
     table = container.by_columns(batch.table)
     same = set(range(len(batch.schema.columns))) - set(batch.steps.feature.tolist()) - batch.protected(0)

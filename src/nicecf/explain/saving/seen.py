@@ -50,13 +50,13 @@ def _column(said: Any, column: Column) -> SeenColumn:
 
 
 def one_hot_to_json(group: OneHotGroup) -> dict[str, Any]:
-    """A one-hot group."""
+    """Return a one-hot group as plain values."""
     on = [int(code) for code in group.on.tolist()]
     return {"columns": group.columns.tolist(), "on": on, "has_none": group.has_none}
 
 
 def one_hot_from_json(said: Any, columns: Sequence[Column]) -> OneHotGroup:
-    """A one-hot group; Damaged unless it can be one of these columns."""
+    """Read a one-hot group; Damaged unless it can be one of these columns."""
     keys(said, ("columns", "on", "has_none"), "a one-hot group")
     group = wholes(said["columns"], "columns")
     on = wholes(said["on"], "on")

@@ -60,5 +60,5 @@ class MaxChanges(Kind[int | None]):
         return Statement("relaxation.max_changes", {"count": found.n_changes}), {self.name: found.n_changes}
 
     def less(self, rules: Constraints, about: Any, found: Candidate) -> dict[str, Any] | None:
-        """One change fewer."""
+        """Return a limit of one change fewer."""
         return {self.name: found.n_changes - 1} if found.n_changes > about else None

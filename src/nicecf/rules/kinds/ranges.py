@@ -127,7 +127,7 @@ class Ranges(PerFeature[Pair]):
         return instead, {self.name: {**rules.ranges, about: wider}}
 
     def less(self, rules: Constraints, about: Any, found: Candidate) -> dict[str, Any] | None:
-        """A range that ends just before the value of the candidate; of dates and levels, none is known.
+        """Return a range that ends just before the value of the candidate; of dates and levels, none is known.
 
         A row that is outside the range itself gets the value that is nearest to its own, not to the range.
         """

@@ -94,7 +94,7 @@ class Within(PerFeature[Limits]):
         return Statement(f"rule.within{kind}", named)
 
     def relax(self, rules: Constraints, about: Any, found: Candidate) -> Relaxed:
-        """The feature may change by as much as the candidate needs."""
+        """Let the feature change by as much as the candidate needs."""
         needed = _needed(about, found)
         if needed is None:
             return super().relax(rules, about, found)
@@ -102,7 +102,7 @@ class Within(PerFeature[Limits]):
         return instead, {self.name: {**rules.within, about: (needed,)}}
 
     def less(self, rules: Constraints, about: Any, found: Candidate) -> dict[str, Any] | None:
-        """A limit just below what the candidate needs."""
+        """Return a limit just below what the candidate needs."""
         needed = _needed(about, found)
         if isinstance(needed, timedelta):
             less: Limit = needed - timedelta(microseconds=1)

@@ -69,7 +69,7 @@ def findings(facts: TableFacts) -> tuple[Suggestion, ...]:
 
 
 def _once(never_change: Sequence[Suggestion]) -> list[Suggestion]:
-    """Each feature once, with all that was seen of it; what is certain wins, and then what comes first."""
+    """Return each feature once, with all that was seen of it; what is certain wins, and then what comes first."""
     of: dict[tuple[Feature, ...], Suggestion] = {}
     for one in never_change:
         first = of.setdefault(one.features, one)

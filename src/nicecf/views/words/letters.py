@@ -86,7 +86,7 @@ class _OfRow:
         return self.batch.target is not None or self.batch.provenance.call["target_class"] != "other"
 
     def data(self) -> str:
-        """The information that was used, a line for each feature that may be named."""
+        """Return the information that was used, a line for each feature that may be named."""
         batch, container = self.batch, self.batch.schema.container
         table, here = container.by_columns(batch.table), np.array([self.entry])
         found, protected = [], batch.protected(self.entry)

@@ -113,5 +113,5 @@ class Lines:
 
 
 def lines_of(batch: Batch) -> Lines | None:
-    """The quantities and lines of a batch; None if its model gives scores."""
+    """Return the quantities and lines of a batch; None if its model gives scores."""
     return None if batch.target is not None else Lines(batch)
