@@ -61,8 +61,9 @@ class Panel:
 
     @property
     def is_of_cells(self) -> bool:
-        """Whether all models are functions of the cells."""
-        return all(model.of_cells is not None for model in self.models)
+        """Whether all models, and what they decide, are functions of the cells."""
+        has_own = self.decision == "predict" and any("its own predict" in model.kind for model in self.models)
+        return not has_own and all(model.of_cells is not None for model in self.models)
 
     @property
     def is_steady(self) -> bool:
