@@ -17,6 +17,7 @@ from nicecf.models.twin import NotSupported, Twin
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.privacy import Privacy
 from nicecf.search.autoencoder import error_by
+from nicecf.search.chain import FromDonors
 from nicecf.search.distance import Heom
 from nicecf.search.donors import DonorSearch, FirstQuestions
 from nicecf.search.greedy import Greedy
@@ -81,7 +82,8 @@ class Neighborhood:
     ``hybrids``: the search among many donors, where a donor as a whole is of no use. ``walk``: how the rows get to
     their donors when a rule is relaxed; ``relaxed``: the search that then says what they get, None if the walk is all
     there is to it. ``has_hybrids``: whether the search asks about hybrids, so that some may be asked for ahead.
-    ``first_questions``: what else it will ask about first, if that is known.
+    ``first_questions``: what else it will ask about first, if that is known. ``last_resort``: the search for rows that
+    nothing else helps where training rows are kept back: what can be given in their place comes first.
     """
 
     donors: DonorSearch
@@ -90,6 +92,7 @@ class Neighborhood:
     relaxed: Search | None
     has_hybrids: bool
     first_questions: FirstQuestions | None = None
+    last_resort: FromDonors | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -138,7 +138,9 @@ class SearchOptions:
                 )
         mixed = first if isinstance(first, Mixed) else None
         last = None if mixed is None else replace(mixed, climbs=True)
-        search = FirstThatHelps(donors, first, under_rules=(hybrids, FewChanges(donors, walk)), last=last)
+        is_guarded = is_refused is not None
+        others = (hybrids, FewChanges(donors, walk))
+        search = FirstThatHelps(donors, first, under_rules=others, last=None if is_guarded else last)
         neighborhood = Neighborhood(
             donors,
             hybrids,
@@ -147,6 +149,7 @@ class SearchOptions:
             # "balanced" has no reward of its own, so that nobody knows which hybrids to look ahead for.
             has_hybrids=self.reward is not None,
             first_questions=mixed,
+            last_resort=last if is_guarded else None,
         )
         if self.is_exact:
             return Exact(search, donors, distance, str(self.optimize), basis.formulas, is_refused), neighborhood

@@ -8,7 +8,7 @@ import numpy as np
 
 from nicecf.explain.fitted import Fitted, Neighborhood
 from nicecf.search.answers import Answers, Points, by_row, in_one_step, joined, no_answers
-from nicecf.search.question import Question
+from nicecf.search.question import Question, tell_nobody
 from nicecf.search.step_back import step_back
 from nicecf.support.phrases import Statement
 from nicecf.support.types import Ints
@@ -57,7 +57,7 @@ class _Guard:
         back = step_back(question, refused, distance=self.fitted.distance, is_refused=self.fitted.is_refused)
         back = back.take(question.keep_to_limit(back.row, back.values))
         found = [(back.row, in_one_step(question.rows[back.row], back))]
-        for search in (self._other_hybrids, self._other_donors):
+        for search in (self._other_hybrids, self._other_donors, self._last_resort):
             helped = np.concatenate([some[more.points.row] for some, more in found])
             left = np.setdiff1d(np.union1d(lines, without), helped)
             if len(left):
@@ -87,3 +87,10 @@ class _Guard:
         donors = donors.take(row)
         points = Points(row, donors.place, donors.values, donors.outputs)
         return joined([(row, in_one_step(question.rows[row], points))], len(question))
+
+    def _last_resort(self, question: Question) -> Answers:
+        """Return combinations of training values for rows that nothing else helps."""
+        search = self.neighborhood.last_resort
+        if search is None or question.panel.target is not None:
+            return no_answers(question.rows, question.outputs)
+        return search(replace(question, report=tell_nobody), self.neighborhood.donors.nearest(question))

@@ -70,7 +70,7 @@ def plain_text(value: Any) -> Any:
     if not isinstance(value, dt.date):
         return value
     if isinstance(value, dt.datetime) and (value.tzinfo is not None or value.time() != dt.time()):
-        return value.isoformat(" ")
+        return value.isoformat(" ", timespec="auto" if value.second or value.microsecond else "minutes")
     return f"{value:%Y-%m-%d}"
 
 
