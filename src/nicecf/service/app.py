@@ -155,7 +155,7 @@ async def _explain(service: Service, name: str, version: Version, request: Reque
         return _counted(service, name, version.explain(rows, asked.arguments, asked.parameters, seconds), len(rows))
 
     key = (id(version), msgspec.json.encode(asked.parameters))
-    waiting = Waiting(key, asked.rows, work, monotonic() + asked.seconds)
+    waiting = Waiting(key, asked.rows, work, asked.seconds)
     return _json({"explanations": await _answer(service.mergers[name], waiting, request)})
 
 
@@ -175,7 +175,7 @@ async def _what_if(service: Service, name: str, version: Version, request: Reque
 
     key = (id(version), "what-if", msgspec.json.encode(asked.parameters))
     pairs = list(zip(asked.rows, others, strict=True))
-    waiting = Waiting(key, pairs, work, monotonic() + asked.seconds)
+    waiting = Waiting(key, pairs, work, asked.seconds)
     return _json({"explanations": await _answer(service.mergers[name], waiting, request)})
 
 
@@ -189,7 +189,7 @@ async def _report(service: Service, name: str, version: Version, request: Reques
         return report.explanations
 
     # One report is one thing in the queue, whatever its rows; it is not merged with any other.
-    waiting = Waiting(object(), [asked.rows], work, monotonic() + asked.seconds)
+    waiting = Waiting(object(), [asked.rows], work, asked.seconds)
     (report,) = await _answer(service.mergers[name], waiting, request)
     headers = {"Content-Disposition": f'attachment; filename="{name}.html"'}
     return Response(report, headers=headers, media_type="text/html")

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import pandas as pd
 
-from nicecf.results.batch import Batch, picked
+from nicecf.results.batch import OUT_OF_TIME, Batch, picked
 from nicecf.rules.expressions import Relation
 from nicecf.rules.relaxations import Relaxation
 from nicecf.support.formats import one_line, readable
@@ -61,7 +61,8 @@ class FormattedExplanation:
     ``quantity``: what every chance here is of, the same before and after, "" for scores; ``quantity_of``: the class
     it is the probability of; ``line``: what decides, where that has to be said. ``is_same``: the decision stays
     as it is, and what changes is that it meets all that was asked for. ``target``: the decision that was asked for, if
-    it was a certain one. ``proof``: what is proven of it, a sentence, where that was asked for.
+    it was a certain one. ``proof``: what is proven of it, a sentence, where that was asked for. ``is_cut``: the search
+    ended before it was complete, as its time was up.
     """
 
     is_found: bool
@@ -85,6 +86,7 @@ class FormattedExplanation:
     target: str | None = None
     proof: str | None = None
     named_obstacle: str = ""
+    is_cut: bool = False
 
     @property
     def n_changes(self) -> int:
@@ -110,6 +112,7 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
     labels = [formatter.label(label) for label in batch.classes]
     proofs, lines = formatted_proofs(batch, formatter.wording), lines_of(batch)
     told: list[dict[str, str]] = [{} for _ in range(len(batch))]
+    is_cut = batch.is_cut
     if lines is None:
         now, then = (formatter.chances(one.probability, batch.target) for one in (batch.before, batch.after))
     else:
@@ -127,8 +130,9 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
             distance=formatter.number(f"{batch.distances[i]:.3g}"),
             donor=_formatted_donor(batch, i, formatter),
             reason="" if batch.reasons[i] is None else formatter.statement(batch.reasons[i]),
-            obstacle=_obstacle(batch, i, formatter, names_immutable=False),
-            named_obstacle=_obstacle(batch, i, formatter, names_immutable=True),
+            obstacle=_obstacle(batch, i, formatter, is_cut=is_cut[i], names_immutable=False),
+            named_obstacle=_obstacle(batch, i, formatter, is_cut=is_cut[i], names_immutable=True),
+            is_cut=bool(is_cut[i]),
             note=formatter.statement(*batch.notes[i]) or None,
             derived=derived[i],
             is_score=batch.target is not None,
@@ -171,9 +175,11 @@ def _formatted_donor(batch: Batch, i: int, formatter: Formatter) -> str | None:
     return ", ".join(several) or None
 
 
-def _obstacle(batch: Batch, i: int, formatter: Formatter, *, names_immutable: bool) -> str:
+def _obstacle(batch: Batch, i: int, formatter: Formatter, *, is_cut: bool, names_immutable: bool) -> str:
     if batch.reasons[i] is None:
         return ""
+    if is_cut:  # what stands in the way is known only of a search that was complete
+        return formatter.wording.say("letter.none_in_time")
     relaxation = batch.relaxations[i]
     if relaxation is not None and not names_immutable and _is_about_immutable(relaxation):
         return formatter.wording.say("letter.none_by_limits")
@@ -216,7 +222,7 @@ _OBSTACLES = {
         *("contradicts_derived", "contradicts_itself", "contradicts_unnamed"),
         *("not_computed", "breaks_relation"),
     ),
-    "letter.none_in_time": ("out_of_time", "method_out_of_time", "dice_out_of_time"),
+    "letter.none_in_time": OUT_OF_TIME,
 }
 
 
