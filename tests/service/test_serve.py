@@ -93,7 +93,7 @@ def test_a_new_key_is_printed_once_and_only_its_digest_is_kept(capsys, tmp_path)
     assert main(["serve", "--keys", str(path), "--new-key", "desk"]) == 0
     key = capsys.readouterr().out.splitlines()[0]
     assert key not in path.read_text()
-    assert Keys.of_file(path).has(key)
+    assert Keys.of_file(path).name_of(key)
     assert path.stat().st_mode & 0o077 == 0
 
 

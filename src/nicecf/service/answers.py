@@ -13,7 +13,7 @@ from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.service.display import Display
 from nicecf.service.messages import Parameters
 from nicecf.service.rows import RowReader
-from nicecf.support.types import Json
+from nicecf.support.types import Bools, Json
 from nicecf.tables.files.json_lines import json_cell
 from nicecf.views import words
 from nicecf.views.words.formatter import Formatter
@@ -24,10 +24,14 @@ from nicecf.views.words.wording import Wording
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What one call gave: JSON for each row, or one page; how many have no counterfactual; what the model was asked."""
+    """What one call gave: JSON for each row, or one page; how many were not found; what the model was asked.
+
+    Rows whose search was stopped early do not count as not found.
+    """
 
     explanations: list[Json]
     n_not_found: int
+    n_stopped_early: int
     model_calls: int
     model_rows: int
 
@@ -52,8 +56,9 @@ def answers_of(
 
 def counted(cfs: Counterfactuals, explanations: list[Json], n_rows: int) -> Answers:
     """Answers, with what is measured of them."""
-    n_not_found = n_rows - len(set(cfs.rows[cfs.found].tolist()))
-    return Answers(explanations, n_not_found, cfs.model_calls, cfs.model_rows)
+    is_stopped = cfs.batch.is_cut
+    n_not_found = n_rows - len(set(cfs.rows[cfs.found | is_stopped].tolist()))
+    return Answers(explanations, n_not_found, len(set(cfs.rows[is_stopped].tolist())), cfs.model_calls, cfs.model_rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +80,11 @@ class _Telling:
     def formatter(self) -> Formatter:
         """What puts it into words."""
         return Formatter.of(self.batch, self.wording)
+
+    @cached_property
+    def is_stopped(self) -> Bools:
+        """Whether the search for each entry ended before it was complete."""
+        return self.batch.is_cut
 
     @cached_property
     def display(self) -> Display:
@@ -111,6 +121,7 @@ class _Telling:
         is_found = reason is None if self.are_chosen else bool(batch.found[at])
         return {
             "found": is_found,
+            **({"stopped_early": True} if self.is_stopped[at] else {}),
             **_decided(batch, batch.before.decided[at], batch.before.probability[at]),
             "text": self._sentence(said),
             "counterfactuals": [],

@@ -24,23 +24,31 @@ class Range(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
     high: str | int | float | None = None
 
 
+# Names of features, values of one feature, and pairs or groups: what one request can ask to be checked is bounded.
+Names: TypeAlias = Annotated[list[str], Meta(max_length=10_000)]
+Values: TypeAlias = Annotated[list[Cell], Meta(max_length=10_000)]
+Order: TypeAlias = Annotated[list[Label], Meta(max_length=1_000)]
+Pair: TypeAlias = Annotated[list[Cell], Meta(min_length=2, max_length=2)]
+Ends: TypeAlias = Annotated[list[str | int | float], Meta(min_length=2, max_length=2)]
+
+
 class Rules(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, frozen=True):
     """Rules that every counterfactual keeps, on top of those of the explainer: see nicecf.Constraints."""
 
-    immutable: list[str] = []
-    increasing: list[str] | dict[str, list[Label]] = []
-    decreasing: list[str] | dict[str, list[Label]] = []
+    immutable: Names = []
+    increasing: Names | dict[str, Order] = []
+    decreasing: Names | dict[str, Order] = []
     ranges: dict[str, Range] = {}
-    allowed: dict[str, list[Cell]] = {}
+    allowed: dict[str, Values] = {}
     max_changes: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
-    forbid: dict[str, list[Annotated[list[Cell], Meta(min_length=2, max_length=2)]]] = {}
+    forbid: dict[str, Annotated[list[Pair], Meta(max_length=1_000)]] = {}
     step: dict[str, str | int | float] = {}
-    within: dict[str, str | int | float | list[str | int | float]] = {}
-    groups: list[list[str]] = []
+    within: dict[str, str | int | float | Ends] = {}
+    groups: Annotated[list[Names], Meta(max_length=1_000)] = []
     relations: Annotated[list[Annotated[str, Meta(max_length=1_000)]], Meta(max_length=100)] = []
-    may_change: list[str] = []
+    may_change: Names = []
     may_become_missing: bool = True
-    protected: list[str] = []
+    protected: Names = []
 
 
 class Parameters(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, frozen=True):

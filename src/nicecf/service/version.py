@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from nicecf.exceptions import OptionError, did_you_mean, listed
+from nicecf.exceptions import ModelError, OptionError, did_you_mean, listed
 from nicecf.explain.ask import Call
 from nicecf.explain.what_if import what_if
 from nicecf.nice import NICE
@@ -20,12 +21,15 @@ from nicecf.service.answers import Answers, answers_of, counted
 from nicecf.service.examples import examples_of
 from nicecf.service.messages import Cell, Parameters, Rules
 from nicecf.service.refusals import wrong
-from nicecf.service.rows import RowReader
+from nicecf.service.rows import LARGEST, RowReader
 from nicecf.support.types import Json, Label, Table
 from nicecf.tables.files.json_lines import json_cell
 from nicecf.views.words.wording import Wording
 
 Rows = Sequence[Sequence[Cell]]
+
+# No number of single precision, which trees compute in, is as large.
+_BEYOND_SINGLE = 1e39
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +88,13 @@ class Version:
         wording = self.wording(parameters.language)
         return answers_of(cfs, self.reader, len(rows), parameters, wording, are_chosen=True)
 
+    def check_model(self) -> None:
+        """Ask the model about rows that it knows; ModelError if it fails, or has changed."""
+        fitted = self.nice._fitted
+        canaries = fitted.models.canaries
+        outputs = fitted.panel.outputs(fitted.schema.decode(canaries.values), len(canaries.values))
+        canaries.check(outputs, fitted.panel)
+
     def wording(self, language: str) -> Wording:
         """How things are called in a language."""
         if language in self.wordings:
@@ -114,7 +125,10 @@ class Version:
             raise wrong("parameters.target", "the model returns scores: use target_score, such as [5000, null]")
         for one in given if isinstance(given, list) else [given]:
             if (type(one), one) not in [(type(label), label) for label in known]:
-                raise wrong("parameters.target", f"{one!r} is not a class: {listed(known)}.{did_you_mean(one, known)}")
+                name = one[:100] if isinstance(one, str) else one
+                raise wrong(
+                    "parameters.target", f"{name!r} is not a class: {listed(known)}.{did_you_mean(name, known)}"
+                )
         if given == []:
             raise wrong("parameters.target", f"name at least one class: {listed(known)}.")
         return [classes[known.index(one)] for one in (given if isinstance(given, list) else [given])]
@@ -148,9 +162,25 @@ def version_of(
     ``examples``: rows to try it with, in place of drawn ones.
     """
     nice._check_fitted()
-    reader = RowReader.of(nice._fitted.schema.full)
-    shown = examples_of(nice, reader, examples) if with_examples else []
-    return Version(nice, reader, shown, wordings or {}, _class_of(nice, target))
+    reader = RowReader.of(nice._fitted.schema.full, largest=_largest_number(nice))
+    made = examples_of(nice, reader, examples) if with_examples else []
+    return Version(nice, reader, made, wordings or {}, _class_of(nice, target))
+
+
+def _largest_number(nice: NICE) -> float:
+    """Return the largest number that the model takes: it is asked about one beyond those of single precision.
+
+    A row that the model refuses costs every request that it is merged with a call.
+    """
+    schema = nice._fitted.schema
+    row = schema.expand(nice._fitted.models.canaries.values[:1]).copy()
+    is_number = np.array([not one.is_categorical and one.temporal is None for one in schema.full.columns])
+    row[:, is_number] = _BEYOND_SINGLE
+    try:
+        nice._fitted.panel.outputs(schema.full.decode(row), len(row))
+    except ModelError:
+        return float(np.finfo(np.float32).max)
+    return LARGEST
 
 
 def _check_solver() -> None:
