@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from nicecf.service.explainers import Service, Source
     from nicecf.service.limits import Limits
 
+# Files that a service has open besides its connections: models, libraries, logs.
+_OWN_FILES = 64
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _EXAMPLE = """\
 examples:
@@ -51,6 +54,9 @@ def add(commands: Any) -> None:
     )
     where.add_argument("--port", type=int, default=8000, metavar="N", help="port; 0 takes a free one (default: 8000)")
     where.add_argument("--keys", metavar="FILE", help="API keys, as digests; needed for any address but this machine's")
+    where.add_argument(
+        "--audit-log", metavar="FILE", help="append a line of JSON for each request: who asked what, and no values"
+    )
     where.add_argument("--new-key", metavar="NAME", help="print a new key, add its digest to --keys, and stop")
     model = parser.add_argument_group("model")
     model.add_argument(
@@ -96,6 +102,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         ("--max-bytes", int, 1_000_000, "bytes in one request"),
         ("--time-limit", float, 10.0, "seconds per request, then the best answer so far"),
         ("--patience", float, 10.0, "further seconds, then the model counts as hanging"),
+        ("--max-connections", int, 512, "open connections; idle ones give way to new ones"),
         ("--queue", int, 256, "requests that may wait; others get 429"),
         ("--together", int, 256, "rows in one call"),
         ("--window", float, 3.0, "milliseconds to wait for requests to merge; 0: no merging"),
@@ -120,7 +127,7 @@ def _run(options: argparse.Namespace) -> int:
     from nicecf.service.explainers import Service
 
     sources = _demo(options.wording) if options.demo else _sources(options)
-    service = Service(sources, limits=_limits(options), keys_file=options.keys)
+    service = Service(sources, limits=_limits(options), keys_file=options.keys, audit_log=options.audit_log)
     return _served(service, options)
 
 
@@ -142,7 +149,7 @@ def _limits(options: argparse.Namespace) -> Limits:
     from nicecf.exceptions import OptionError
     from nicecf.service.limits import Limits
 
-    for name in ("max_rows", "max_bytes", "queue", "together", "time_limit"):
+    for name in ("max_rows", "max_bytes", "max_connections", "queue", "together", "time_limit"):
         if not getattr(options, name) > 0:
             raise OptionError(f"--{name.replace('_', '-')} must be above 0, got {getattr(options, name)}.")
     for name in ("patience", "window"):
@@ -153,10 +160,30 @@ def _limits(options: argparse.Namespace) -> Limits:
         bytes=options.max_bytes,
         seconds=options.time_limit,
         patience=options.patience,
+        connections=_with_open_files(options.max_connections),
         queue=options.queue,
         together=options.together,
         window=options.window / 1000,
     )
+
+
+def _with_open_files(connections: int) -> int:
+    """Return how many connections this process may open, raising its limit of open files if it can."""
+    from nicecf.service.connections import BACKLOG, RESERVE
+
+    try:
+        import resource
+    except ImportError:  # there is no such limit on Windows
+        return connections
+    own = RESERVE + 2 * BACKLOG + _OWN_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < connections + own:
+        soft = min(connections + own, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft < connections + own:
+        connections = max(1, soft - own)
+        say(f"At most {connections:,} connections: this process may open {soft:,} files (ulimit -n).")
+    return connections
 
 
 def _demo(wordings: list[str]) -> dict[str, Source]:
@@ -263,6 +290,7 @@ def _served(service: Service, options: argparse.Namespace) -> int:
     import uvicorn
 
     from nicecf.service.app import app_of
+    from nicecf.service.connections import BACKLOG, Connections, OnceInAWhile
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: Any = None) -> None:
@@ -279,9 +307,12 @@ def _served(service: Service, options: argparse.Namespace) -> int:
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=int(options.time_limit + options.patience) + 1,
-        http="h11",  # unlike httptools, it has a limit for the size of headers
+        http=Connections(service.limits),  # type: ignore[arg-type]  # made like the protocols of uvicorn
         h11_max_incomplete_event_size=64_000,
+        backlog=BACKLOG,
     )
+    for name in ("asyncio", "uvicorn.error"):  # their messages tell what clients do wrong
+        logging.getLogger(name).addFilter(OnceInAWhile())
     server = Server(config)
     try:
         server.run()

@@ -30,6 +30,7 @@ BACKLOG = 64
 _LINGER = 2.0
 # Seconds for the client to read an answer.
 _READING = 30.0
+_TOO_MANY = "there were too many"
 # Seconds between two lines of the log about the same thing.
 _QUIET = 60.0
 
@@ -42,7 +43,9 @@ class Connections:
         self.request_seconds = limits.header_seconds + 2 * limits.seconds + limits.patience + _READING
         self._most = limits.connections
         self._open: set[Connection] = set()
-        self._idle: dict[Connection, None] = {}  # the one that has waited longest comes first
+        # Of both, the one that has waited longest comes first.
+        self._idle: dict[Connection, None] = {}
+        self._spare: dict[Connection, None] = {}  # beyond the limit, for health checks
         self._closed: Counter[str] = Counter()
         self._last_line = -_QUIET
 
@@ -52,16 +55,16 @@ class Connections:
 
     def add(self, connection: Connection) -> None:
         """Take in a connection; where there is no room, close one that has no request."""
-        self._open.add(connection)
-        if len(self._open) > self._most:
-            if self._idle:
-                self.close(next(iter(self._idle)), "there were too many")
-            elif len(self._open) <= self._most + RESERVE:
-                connection.serve_health_alone()
-            else:
-                self.close(connection, "there were too many")
-                return
-        self._idle[connection] = None
+        if len(self._open) >= self._most and self._idle:
+            self.close(next(iter(self._idle)), _TOO_MANY)
+        if len(self._open) < self._most:
+            self._open.add(connection)
+            self._idle[connection] = None
+            return
+        connection.serve_health_alone()
+        self._spare[connection] = None
+        if len(self._spare) > RESERVE:
+            self.close(next(iter(self._spare)), _TOO_MANY)
 
     def set_busy(self, connection: Connection, is_busy: bool) -> None:
         """Note whether a connection has a request."""
@@ -73,6 +76,7 @@ class Connections:
         """Forget a connection that is closed."""
         self._open.discard(connection)
         self._idle.pop(connection, None)
+        self._spare.pop(connection, None)
 
     def close(self, connection: Connection, reason: str) -> None:
         """Close a connection; the log tells how many there were, once in a while."""
