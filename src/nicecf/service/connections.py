@@ -31,8 +31,8 @@ _LINGER = 2.0
 # Seconds for the client to read an answer.
 _READING = 30.0
 _TOO_MANY = "there were too many"
-# Seconds between two lines of the log about the same thing.
-_QUIET = 60.0
+# Seconds between two lines of the log about the same thing, and until the first one, which counts what comes at once.
+_QUIET, _GATHERING = 60.0, 0.5
 
 
 class Connections:
@@ -47,6 +47,7 @@ class Connections:
         self._idle: dict[Connection, None] = {}
         self._spare: dict[Connection, None] = {}  # beyond the limit, for health checks
         self._closed: Counter[str] = Counter()
+        self._line_to_come: asyncio.TimerHandle | None = None
         self._last_line = -_QUIET
 
     def __call__(self, **options: Any) -> Connection:
@@ -83,11 +84,15 @@ class Connections:
         self.remove(connection)
         connection.transport.abort()
         self._closed[reason] += 1
-        if monotonic() - self._last_line >= _QUIET:
-            self._last_line = monotonic()
-            counts = ", ".join(f"{count:,} as {one}" for one, count in self._closed.items())
-            log.warning("connections were closed: %s", counts)
-            self._closed.clear()
+        if self._line_to_come is None:
+            wait = max(_GATHERING, self._last_line + _QUIET - monotonic())
+            self._line_to_come = connection.loop.call_later(wait, self._log)
+
+    def _log(self) -> None:
+        counts = ", ".join(f"{count:,} as {reason}" for reason, count in self._closed.items())
+        log.warning("connections were closed: %s", counts)
+        self._closed.clear()
+        self._line_to_come, self._last_line = None, monotonic()
 
 
 class Connection(H11Protocol):

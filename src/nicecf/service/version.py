@@ -177,7 +177,8 @@ def _largest_number(nice: NICE) -> float:
     is_number = np.array([not one.is_categorical and one.temporal is None for one in schema.full.columns])
     row[:, is_number] = _BEYOND_SINGLE
     try:
-        nice._fitted.panel.outputs(schema.full.decode(row), len(row))
+        with np.errstate(all="ignore"):
+            nice._fitted.panel.outputs(schema.full.decode(row), len(row))
     except ModelError:
         return float(np.finfo(np.float32).max)
     return LARGEST
