@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import os
+import socket
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +28,7 @@ _EXAMPLE = """\
 examples:
   nicecf serve --demo
   nicecf serve credit.nice --model model.skops --port 8000
+  nicecf serve credit.nice --model forest.skops --trust sklearn.tree._tree.Tree
   nicecf serve credit=a.nice limits=b.nice --model credit=a.skops --model limits=b.onnx
   nicecf serve credit.nice --wording english.toml --wording deutsch.toml
   nicecf serve --keys keys.txt --new-key backoffice
@@ -126,9 +129,45 @@ def _run(options: argparse.Namespace) -> int:
         )
     from nicecf.service.explainers import Service
 
-    sources = _demo(options.wording) if options.demo else _sources(options)
-    service = Service(sources, limits=_limits(options), keys_file=options.keys, audit_log=options.audit_log)
-    return _served(service, options)
+    limits = _limits(options)
+    # Before anything is trained or loaded, which takes a while: an address that is taken is said at once.
+    with _listening(options.host, options.port) as listening:
+        sources = _demo(options.wording) if options.demo else _sources(options)
+        service = Service(sources, limits=limits, keys_file=options.keys, audit_log=options.audit_log)
+        return _served(service, options, listening)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket at an address; it does not answer before the service does."""
+    from nicecf.exceptions import OptionError
+
+    if not 0 <= port < 2**16:
+        raise OptionError(f"--port must be from 0 to 65535, got {port}.")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, *_, address = found[0]
+        bound = socket.socket(family, socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise OptionError(f"--host {host} is no address of this machine: {_reason(error)}.") from error
+    try:
+        if os.name == "posix":  # elsewhere it would take a port from whoever listens there
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError as error:
+        bound.close()
+        if error.errno == errno.EADDRINUSE:
+            raise OptionError(
+                f"port {port} of {host} is taken by another program. Choose another with --port N, or --port 0 for a "
+                "free one."
+            ) from error
+        raise OptionError(
+            f"nicecf cannot listen at port {port} of {host}: {_reason(error)}. Choose another with --host and --port."
+        ) from error
+    return bound
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 def _new_key(options: argparse.Namespace) -> int:
@@ -285,7 +324,7 @@ def _of_each(given: Iterable[str], explainers: Iterable[str]) -> dict[str, tuple
     return found
 
 
-def _served(service: Service, options: argparse.Namespace) -> int:
+def _served(service: Service, options: argparse.Namespace, listening: socket.socket) -> int:
     """Serve until a signal says to stop; what was asked by then is answered."""
     import uvicorn
 
@@ -296,12 +335,10 @@ def _served(service: Service, options: argparse.Namespace) -> int:
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
             if self.started:
-                say(_told(service, options, self.servers[0].sockets[0].getsockname()[1]))
+                say(_told(service, options, listening.getsockname()[1]))
 
     config = uvicorn.Config(
         app_of(service),
-        host=options.host,
-        port=options.port,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -315,7 +352,7 @@ def _served(service: Service, options: argparse.Namespace) -> int:
         logging.getLogger(name).addFilter(OnceInAWhile())
     server = Server(config)
     try:
-        server.run()
+        server.run(sockets=[listening])
     except KeyboardInterrupt:  # how the server passes a signal on, after it has stopped
         say("Stopped; every request was answered.")
     return DONE
