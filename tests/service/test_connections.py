@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import random
 from contextlib import asynccontextmanager
 
 import pytest
@@ -181,6 +182,40 @@ def test_a_request_that_takes_too_long_is_ended(monkeypatch):
         return await is_closed(reader)
 
     assert talk(about, header_seconds=0.05, seconds=0.05, patience=0.0)
+
+
+def test_whatever_is_sent_health_is_answered():
+    rng = random.Random(0)
+    pieces = [
+        b"GET ",
+        b"POST /read HTTP/1.1\r\n",
+        b"Host: 127.0.0.1\r\n",
+        b"Content-Length: 5\r\n",
+        b"Content-Length: 99999999999999\r\n",
+    ]
+    pieces += [
+        b"Transfer-Encoding: chunked\r\n",
+        b"\r\n",
+        b"5\r\nhello\r\n",
+        b"0\r\n\r\n",
+        b"\x00\xff",
+        b"A" * 70_000,
+        HEALTH,
+        b"Upgrade: websocket\r\nConnection: upgrade\r\n",
+    ]
+
+    async def about(connect):
+        statuses = []
+        for _ in range(150):
+            _, writer = await connect(b"".join(rng.choices(pieces, k=rng.randint(1, 8))))
+            if rng.random() < 0.5:
+                writer.close()
+        for _ in range(5):
+            reader, _ = await connect(HEALTH)
+            statuses.append(await answer(reader))
+        return statuses
+
+    assert talk(about, connections=20) == [200] * 5
 
 
 def test_a_message_is_logged_once_in_a_while():

@@ -12,7 +12,7 @@ from nicecf.service.keys import Keys, digest, new_key
 from service.conftest import EXPLAIN, fitted, get, post, probabilities, rows_of, run, served, table
 from service.test_merging import until
 
-TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+TRACE = "00-4bf92f3577b34d66a3ce929d0e0e4736-00f067110b7902b7-01"
 
 
 def metric(service, name):

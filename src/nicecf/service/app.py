@@ -111,9 +111,7 @@ class Guard:
             return
         headers = dict(scope["headers"])
         trace = headers.get(b"traceparent", b"")
-        own = _HEADERS
-        if _TRACE.fullmatch(trace):
-            own += ((b"traceparent", trace),)
+        own = [*_HEADERS, *([(b"traceparent", trace)] if _TRACE.fullmatch(trace) else [])]
         entry = scope["nicecf"] = _Entry(start=monotonic())
 
         async def send_with_headers(message: Message) -> None:
@@ -129,7 +127,7 @@ class Guard:
         finally:
             if self._service.audit is not None:
                 client = (scope.get("client") or ("",))[0]
-                traceparent = trace.decode() if own is not _HEADERS else None
+                traceparent = trace.decode() if len(own) > len(_HEADERS) else None
                 about = {"client": client, "method": scope["method"], "path": scope["path"][:200]}
                 self._service.audit.write(entry.as_json() | about | {"traceparent": traceparent})
 

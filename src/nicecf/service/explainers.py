@@ -134,7 +134,7 @@ class Service:
     async def _probe(self, name: str) -> bool:
         """Ask a model about rows that it knows; return whether it fails."""
         version = self.versions[name]
-        query = Waiting(object(), [None], lambda rows, seconds: [version.check_model()], self.limits.seconds)
+        query = Waiting(object(), [None], lambda rows, seconds: version.check_model(), self.limits.seconds)
         try:
             self.mergers[name].put(query)
             await asyncio.wait_for(query.answer, _PROBE_SECONDS)
@@ -165,11 +165,11 @@ class Service:
     def _read_keys(self, path: str) -> None:
         """Accept the keys that a changed file has, and no others: a line that is gone, or is wrong, revokes its key."""
         try:
-            self.keys, errors = Keys.parse(path)
+            self.keys, mistakes = Keys.parse(path)
         except OSError as error:
-            self.keys, errors = Keys(), [str(error)]
-        for error in errors:
-            log.error("the file of keys: %s", error)
+            self.keys, mistakes = Keys(), [str(error)]
+        for mistake in mistakes:
+            log.error("the file of keys: %s", mistake)
         log.warning("the file of keys has changed: %s keys are accepted", len(self.keys.entries))
 
     async def _load(self, name: str, source: Source) -> None:

@@ -96,12 +96,13 @@ class Version:
         wording = self.wording(parameters.language)
         return answers_of(cfs, self.reader, len(rows), parameters, wording, are_chosen=True)
 
-    def check_model(self) -> None:
-        """Ask the model about rows that it knows; ModelError if it fails, or has changed."""
+    def check_model(self) -> list[bool]:
+        """Ask the model about rows that it knows; ModelError if it fails, or has changed. The answer of one query."""
         fitted = self.nice._fitted
         canaries = fitted.models.canaries
         outputs = fitted.panel.outputs(fitted.schema.decode(canaries.values), len(canaries.values))
         canaries.check(outputs, fitted.panel)
+        return [True]
 
     def wording(self, language: str) -> Wording:
         """How things are called in a language."""
