@@ -318,6 +318,7 @@ _COUNTERFACTUAL = _with(
 _EXPLANATION = _with(
     _object(found=_FLAG, text=_TEXT, counterfactuals=_list(_COUNTERFACTUAL), reason=_MAYBE_TEXT, notes=_list(_TEXT)),
     **_DECIDED,
+    stopped_early={"enum": [True], "description": "time was up before the search was complete"},
     proof={"enum": ["optimal", "infeasible", "bound"], "description": _PROOF},
     gap={"type": ["number", "null"], "minimum": 0, "maximum": 1, "description": _GAP},
     letter=_MAYBE_TEXT,
