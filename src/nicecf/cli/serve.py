@@ -139,7 +139,8 @@ def _listening(host: str, port: int) -> socket.socket:
         raise OptionError(f"--port must be from 0 to 65535, got {port}.")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, *_, address = found[0]
+        # A name such as localhost may have several: IPv4 first, which every client speaks.
+        family, *_, address = min(found, key=lambda one: one[0] != socket.AF_INET)
         bound = socket.socket(family, socket.SOCK_STREAM)
     except OSError as error:
         raise OptionError(f"--host {host} is no address of this machine: {reason(error)}.") from error
