@@ -140,15 +140,17 @@ def _run(options: argparse.Namespace) -> int:
 def _listening(host: str, port: int) -> socket.socket:
     """Return a socket at an address; it does not answer before the service does."""
     from nicecf.exceptions import OptionError
+    from nicecf.support.files import reason
 
     if not 0 <= port < 2**16:
         raise OptionError(f"--port must be from 0 to 65535, got {port}.")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, *_, address = found[0]
+        # A name such as localhost may have several: IPv4 first, which every client speaks.
+        family, *_, address = min(found, key=lambda one: one[0] != socket.AF_INET)
         bound = socket.socket(family, socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise OptionError(f"--host {host} is no address of this machine: {_reason(error)}.") from error
+    except OSError as error:
+        raise OptionError(f"--host {host} is no address of this machine: {reason(error)}.") from error
     try:
         if os.name == "posix":  # elsewhere it would take a port from whoever listens there
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -161,13 +163,9 @@ def _listening(host: str, port: int) -> socket.socket:
                 "free one."
             ) from error
         raise OptionError(
-            f"nicecf cannot listen at port {port} of {host}: {_reason(error)}. Choose another with --host and --port."
+            f"nicecf cannot listen at port {port} of {host}: {reason(error)}. Choose another with --host and --port."
         ) from error
     return bound
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 def _new_key(options: argparse.Namespace) -> int:
