@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 from nicecf.results.batch import Batch
 from nicecf.rules.columns import positions_of
@@ -12,7 +11,6 @@ from nicecf.rules.constraints import Constraints
 from nicecf.rules.expressions import Relation
 from nicecf.rules.kinds import KINDS
 from nicecf.rules.kinds.derived import Derived
-from nicecf.rules.kinds.kind import Kind
 from nicecf.rules.kinds.one_way import of_dates
 from nicecf.rules.relaxations import nameable
 from nicecf.support.phrases import Features, Probability, Statement, plain_classes
@@ -65,8 +63,12 @@ def _statements(
         if kind.name == "immutable":
             continue
         for about in kind.abouts(getattr(constraints, kind.name)):
-            if not names_protected(kind.features_of(about), kind.name):
-                yield of_dates(_words(kind, constraints, about), is_date)
+            if names_protected(kind.features_of(about), kind.name):
+                continue
+            if isinstance(about, Relation) and about.antecedent is not None:
+                yield Statement("report.rule_implies", {"if": str(about.antecedent), "then": str(about.consequent)})
+            else:
+                yield of_dates(kind.words(constraints, about), is_date)
     for feature, how in constraints.derived.items():
         if not names_protected([feature, *getattr(how, "columns", ())], "derived"):
             yield Derived().words(constraints, feature)
@@ -76,13 +78,6 @@ def _statements(
         yield Statement("rule.min_probability", {"probability": Probability(options["min_probability"], is_exact=True)})
     if options.get("min_count", 1) > 1:
         yield Statement("rule.min_count", {"count": options["min_count"]})
-
-
-def _words(kind: Kind[Any], constraints: Constraints, about: Any) -> Statement:
-    """One part of a rule; an implication as a sentence."""
-    if not isinstance(about, Relation) or about.antecedent is None:
-        return kind.words(constraints, about)
-    return Statement("report.rule_implies", {"if": str(about.antecedent), "then": str(about.consequent)})
 
 
 def _target(batch: Batch, target: Json, formatter: HtmlFormatter) -> str:
