@@ -207,12 +207,15 @@ def obstacle(kind: str, relaxation: Relaxation | None, formatter: Formatter) -> 
     if relaxation is None:
         phrase = next((phrase for phrase, kinds in _OBSTACLES.items() if kind in kinds), "letter.none_by_method")
         return say(phrase)
-    blocks = relaxation.blocks
-    own = f"letter.rule_{blocks.kind}"
-    rule = formatter.statement(Statement(own, blocks.fields) if own in formatter.wording.phrases else blocks)
-    if blocks.kind in _NOT_THE_READERS:
-        return say("letter.blocked_for_now", rule=rule)
-    return say("letter.blocked", rule=rule)
+    is_not_the_readers = relaxation.blocks.kind in _NOT_THE_READERS
+    rule = formatter.statement(for_people(relaxation.blocks, formatter))
+    return say("letter.blocked_for_now" if is_not_the_readers else "letter.blocked", rule=rule)
+
+
+def for_people(rule: Statement, formatter: Formatter) -> Statement:
+    """Return a rule as it is said to those who know nothing of models and options."""
+    own = f"letter.rule_{rule.kind}"
+    return Statement(own, rule.fields) if own in formatter.wording.phrases else rule
 
 
 # Rules about models and training data: to relax one is nothing that a letter can speak of.
