@@ -1,8 +1,10 @@
 """The service under load: single rows from 1, 8 and 64 clients, merged and not, beside a route that explains nothing.
 
-Everything is on this machine: a server in a process of its own, at a free port of 127.0.0.1, and a client that keeps so
-many connections open. Each measurement ends after a number of requests or seconds, whichever comes first, and the
-servers end with the script: python benchmarks/service.py [--requests N] [--seconds S] [--memory N]
+Then 64 clients with mixed parameters, without and with rows that the model refuses, while /healthz is asked all the
+time; and connections that are opened and left idle. Everything is on this machine: a server in a process of its own, at
+a free port of 127.0.0.1, and a client that keeps so many connections open. Each measurement ends after a number of
+requests or seconds, whichever comes first, and the servers end with the script:
+python benchmarks/service.py [--requests N] [--seconds S] [--memory N] [--only overload]
 """
 
 from __future__ import annotations
@@ -12,10 +14,13 @@ import asyncio
 import json
 import os
 import re
+import resource
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -145,6 +150,138 @@ def table(folder: Path, bodies: list[bytes | None], *, requests: int, seconds: f
                     )
 
 
+# What the clients of a mixed load ask, by turns.
+MIXED: list[dict[str, Any]] = [
+    {},
+    {"optimize": "proximity"},
+    {"n": 3},
+    {"rules": {"max_changes": 2}, "letter": True},
+    {"search": "greedy"},
+    {"budget": 2.0},
+]
+POISONED, IDLE, OPEN_FILES = 0.01, 1_060, 1_024
+# By turns, so that what else the machine does falls on both.
+ROUNDS = 6
+
+
+def mixed_bodies(rows: list[dict[str, Any]], *, is_poisoned: bool) -> list[bytes]:
+    """Requests with mixed parameters; of some, a number is larger than those that the forest takes."""
+    rng = np.random.default_rng(0)
+    bodies = []
+    for at, row in enumerate(rows):
+        if is_poisoned and rng.random() < POISONED:
+            numbers = [
+                key for key, cell in row.items() if isinstance(cell, (int, float)) and not isinstance(cell, bool)
+            ]
+            row = row | {str(rng.choice(numbers)): float(rng.choice([1e39, 1e45, 1e149]))}
+        bodies.append(json.dumps({"instances": [row], "parameters": MIXED[at % len(MIXED)]}).encode())
+    return bodies
+
+
+async def posted(reader: Any, writer: Any, path: str, body: bytes | None) -> tuple[int, bytes]:
+    """One request on an open connection: its status, and the body of its answer."""
+    head = f"{'GET' if body is None else 'POST'} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    if body is not None:
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    writer.write(head.encode() + b"\r\n" + (body or b""))
+    answer = await reader.readuntil(b"\r\n\r\n")
+    length = int(re.search(rb"content-length: (\d+)", answer.lower())[1])  # type: ignore[index]
+    return int(answer.split(b" ", 2)[1]), await reader.readexactly(length)
+
+
+def overload(port: int, bodies: list[bytes], *, clients: int, seconds: float) -> tuple[Counter[str], list[float]]:
+    """What clients get who never wait, and how many seconds each answer of /healthz takes meanwhile."""
+    found: Counter[str] = Counter()
+    health: list[float] = []
+
+    async def ask(number: int, until: float) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        at = number
+        while time.perf_counter() < until:
+            status, text = await posted(reader, writer, "/v1/models/thorough:explain", bodies[at % len(bodies)])
+            at += clients
+            found[str(status)] += 1
+            for one in json.loads(text).get("explanations", ()):
+                is_searched = one["found"] or not one.get("stopped_early")
+                found["searched" if is_searched else "stopped"] += 1
+                # An answer that was not searched for tells it, in its notes and in its letter.
+                found["silent"] += not is_searched and not one["notes"]
+                found["silent"] += not is_searched and "found none" in (one.get("letter") or "")
+            if status in (429, 503):
+                await asyncio.sleep(0.2)
+        writer.close()
+
+    async def watch(until: float) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while time.perf_counter() < until:
+            start = time.perf_counter()
+            await posted(reader, writer, "/healthz", None)
+            health.append(time.perf_counter() - start)
+            await asyncio.sleep(0.01)
+        writer.close()
+
+    async def everybody() -> None:
+        until = time.perf_counter() + seconds
+        await asyncio.gather(watch(until), *(ask(number, until) for number in range(clients)))
+
+    asyncio.run(everybody())
+    return found, health
+
+
+def idle(server: Server) -> tuple[int, float]:
+    """Open connections and leave them: the status of /healthz then, and the longest of ten answers in milliseconds."""
+    held = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(IDLE)]
+
+    async def check() -> tuple[int, float]:
+        times = []
+        for _ in range(10):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            start = time.perf_counter()
+            status, _ = await posted(reader, writer, "/healthz", None)
+            times.append(time.perf_counter() - start)
+            writer.close()
+        return status, 1000 * max(times)
+
+    found = asyncio.run(check())
+    for one in held:
+        one.close()
+    return found
+
+
+def hostile(folder: Path, rows: list[dict[str, Any]], seconds: float) -> None:
+    """Mixed parameters from 64 clients, without and with poisoned rows, by turns; idle connections."""
+    bodies = {is_poisoned: mixed_bodies(rows, is_poisoned=is_poisoned) for is_poisoned in (False, True)}
+    found: dict[bool, Counter[str]] = {is_poisoned: Counter() for is_poisoned in bodies}
+    health: dict[bool, list[float]] = {is_poisoned: [] for is_poisoned in bodies}
+    with Server(folder, ["thorough"]) as server:
+        overload(server.port, bodies[False], clients=8, seconds=3)  # warm
+        for is_poisoned in (False, True) * ROUNDS:
+            counts, times = overload(server.port, bodies[is_poisoned], clients=64, seconds=seconds / ROUNDS)
+            found[is_poisoned] += counts
+            health[is_poisoned] += times
+    columns = ["answers per second", "200", "400", "429, 503", "stopped early", "without a note", "`/healthz` p99, ms"]
+    print(f"\n| 64 clients, mixed parameters | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
+    for is_poisoned, counts in found.items():
+        name = "1 % of the rows poisoned" if is_poisoned else "no row poisoned"
+        p99 = 1000 * float(np.quantile(health[is_poisoned], 0.99))
+        busy = counts["429"] + counts["503"]
+        told = [f"{counts[one]:,}" for one in ("200", "400")] + [
+            f"{busy:,}",
+            str(counts["stopped"]),
+            str(counts["silent"]),
+        ]
+        print(f"| {name} | {counts['200'] / seconds:.1f} | {' | '.join(told)} | {p99:.1f} |")
+    print(f"\npoisoned / not poisoned: {found[True]['200'] / found[False]['200']:.2f}x")
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, hard))
+    with Server(folder, ["linear"]) as server:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (IDLE + 200, hard))
+        status, longest = idle(server)
+    print(
+        f"{IDLE:,} idle connections, a limit of {OPEN_FILES:,} open files: /healthz {status}, at most {longest:.1f} ms"
+    )
+
+
 def memory(folder: Path, bodies: list[bytes | None], n_requests: int, seconds: float) -> None:
     """The memory of one server over many requests for the greedy search and a linear model, which is quick."""
     print("\n| requests | MB |\n|---:|---:|")
@@ -162,14 +299,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=600, help="of each measurement, at most; 0: no load at all")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement, at most")
+    parser.add_argument("--only", choices=["overload"], help="nothing but this part")
     parser.add_argument("--memory", type=int, default=0, help="also the memory over so many requests")
     parser.add_argument("--memory-seconds", type=float, default=600.0, help="at most")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        bodies: list[bytes | None] = [json.dumps({"instances": [row]}).encode() for row in explainers(folder)]
-        if options.requests:
+        rows = explainers(folder)
+        bodies: list[bytes | None] = [json.dumps({"instances": [row]}).encode() for row in rows]
+        if options.requests and options.only is None:
             table(folder, bodies, requests=options.requests, seconds=options.seconds)
+        hostile(folder, rows, options.seconds)
         if options.memory:
             memory(folder, bodies, options.memory, options.memory_seconds)
 

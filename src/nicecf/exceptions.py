@@ -39,7 +39,12 @@ class SchemaError(NicecfError, ValueError):
 
 
 class ModelError(NicecfError, RuntimeError):
-    """The model raised, or returned something that is not a table of probabilities."""
+    """The model raised, or returned something that is not a table of probabilities.
+
+    ``row``: the position of the row that the model refused, where it was found out; else None.
+    """
+
+    row: int | None = None
 
 
 class DecisionWarning(UserWarning):

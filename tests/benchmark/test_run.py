@@ -27,6 +27,7 @@ from nicecf.benchmark.report.names import pretty
 from nicecf.benchmark.store import TIMINGS, Store
 from nicecf.exceptions import ExperimentError, OptionError, SchemaError
 from nicecf.models.scorer import Cost
+from nicecf.results.batch import OUT_OF_TIME
 from store_writers import die_while_writing, write_cells
 
 N_ROWS, N_CONSTANT = 1500, 12
@@ -463,7 +464,7 @@ def test_rows_that_run_out_of_time_are_counted_as_such(tables, tmp_path):
     records = Store.open(tmp_path).records()
     assert set(records["status"]) == {"time limit"}
     assert records["reason"].str.startswith("time_budget was used up").all()
-    assert "dice_out_of_time" in run._OUT_OF_TIME  # what test_dice sees
+    assert "dice_out_of_time" in OUT_OF_TIME  # what test_dice sees
 
 
 @pytest.mark.deep

@@ -229,7 +229,7 @@ def test_the_nearest_is_said_as_such_and_counted_nowhere(limits, new):
     assert "and the target (at least 9,000) is out of reach" in near[0].text("bullets")
     assert "the nearest to at least 9,000 within reach" in near[0].text("analyst")
     assert "We found no way to the result that was asked for (at least 9,000)." in near[0].text("letter")
-    assert "without a counterfactual" in near.to_html()
+    assert "40 cases without a way, and why" in near.to_html()
     assert near.nearest() is near
     assert cfs[[7, 3]].nearest().rows.tolist() == [7, 3]
     assert pickle.loads(pickle.dumps(cfs)).nearest().probability.tolist() == near.probability.tolist()

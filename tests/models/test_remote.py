@@ -2,6 +2,7 @@
 
 import json
 import threading
+from base64 import b64decode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -12,9 +13,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from nicecf import NICE, ModelError, OptionError
+from nicecf import NICE, ModelError, OptionError, replay
 from nicecf.cli import main
 from nicecf.models.remote import RemoteModel
+from service.conftest import get, post, served
 
 
 def approved(X):
@@ -26,14 +28,27 @@ class Server(BaseHTTPRequestHandler):
 
     def do_POST(self):
         server = self.server
+        server.headers.append(self.headers)
         server.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        if server.redirect:
+            self.send_response(302)
+            self.send_header("Location", server.redirect)
+            self.end_headers()
+            return
+        if isinstance(server.how, bytes):
+            self.wfile.write(server.how)
+            return
         if server.failures:
             self.send_error(server.failures.pop(0))
             return
-        answer = json.dumps(server.how(server.requests[-1], self.path)).encode()
+        answer = json.dumps(server.how(server.requests[-1], self.path)).encode() if server.how else b"<html>"
         self.send_response(200)
         self.end_headers()
         self.wfile.write(answer)
+
+    def do_GET(self):
+        self.server.headers.append(self.headers)
+        self.send_error(404)
 
     def log_message(self, *_):
         pass
@@ -43,6 +58,7 @@ class Server(BaseHTTPRequestHandler):
 def server():
     made = ThreadingHTTPServer(("127.0.0.1", 0), Server)
     made.requests, made.failures, made.how = [], [], by_protocol
+    made.headers, made.redirect = [], None
     thread = threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     made.url = f"http://127.0.0.1:{made.server_port}"
@@ -180,3 +196,103 @@ def test_an_answer_of_another_form_is_a_model_error(server, answer):
 def test_what_is_no_predict_endpoint_is_refused(url):
     with pytest.raises(OptionError, match="is not the address of a predict endpoint"):
         RemoteModel(url)
+
+
+SECRETS = ("clerk", "s3:cret", "s3%3Acret", "t0ken", "Y2xlcms")
+
+
+def with_secrets(server, path):
+    return server.url.replace("//", "//clerk:s3%3Acret@") + f"{path}?key=t0ken"
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_user_and_a_password_are_sent_as_basic_authentication(server, path):
+    assert np.array_equal(RemoteModel(with_secrets(server, path)).predict_proba(X), local(X))
+    assert b64decode(server.headers[0]["Authorization"].removeprefix("Basic ")) == b"clerk:s3:cret"
+    assert "@" not in server.headers[0]["Host"]
+    RemoteModel(server.url + path).predict_proba(X)
+    assert "Authorization" not in server.headers[-1]
+
+
+def test_they_are_not_sent_on_to_where_the_server_points(server):
+    server.redirect = server.url.replace("127.0.0.1", "localhost") + "/elsewhere"
+    with pytest.raises(ModelError):
+        RemoteModel(with_secrets(server, PATHS[0]), tries=1).predict_proba(X)
+    assert [("Authorization" in headers) for headers in server.headers] == [True, False]
+
+
+def test_an_address_is_shown_without_what_is_secret_in_it():
+    model = RemoteModel("https://clerk:s3%3Acret@bank:8443/v1/models/credit:predict?key=t0ken")
+    assert model.shown_url == "https://***@bank:8443/v1/models/credit:predict?***"
+    assert RemoteModel("http://bank/v1/models/credit:predict").shown_url == "http://bank/v1/models/credit:predict"
+
+
+def broken(server, how):
+    server.how = how
+    return lambda url: RemoteModel(url, tries=1).predict_proba(X)
+
+
+FAILURES = {
+    "no predict endpoint": lambda server: lambda url: RemoteModel(url.replace(":predict", "")),
+    "another protocol": lambda server: lambda url: RemoteModel(url.replace("http:", "ftp:")),
+    "no protocol": lambda server: lambda url: RemoteModel(url.removeprefix("http://")),
+    "a port that is no number": lambda server: lambda url: RemoteModel(url.replace("127.0.0.1:", "host:x")),
+    "a password with a slash": lambda server: lambda url: RemoteModel(url.replace("s3%3Acret", "s3:cret/")),
+    "brackets that are left open": lambda server: lambda url: RemoteModel(url.replace("127.0.0.1", "[")),
+    "labels": lambda server: broken(server, lambda request, path: {"predictions": ["yes"] * 40}),
+    "another form": lambda server: broken(server, lambda request, path: {}),
+    "fewer rows": lambda server: broken(server, lambda request, path: {"predictions": [[0.5, 0.5]]}),
+    "no JSON": lambda server: broken(server, None),
+    "a status": lambda server: server.failures.append(400) or (lambda url: RemoteModel(url).predict_proba(X)),
+    "nobody there": lambda server: lambda url: RemoteModel(url.replace(f":{server.server_port}", ":9"), tries=1).predict_proba(X),
+    "no protocol that it knows": lambda server: broken(server, b"SSH-2.0\r\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_no_error_names_what_is_secret(server, failure):
+    fails = FAILURES[failure](server)
+    with pytest.raises((ModelError, OptionError)) as raised:
+        fails(with_secrets(server, PATHS[0]))
+    assert "***@" in str(raised.value)
+    for text in (str(raised.value), str(raised.value.__cause__)):
+        assert not [secret for secret in SECRETS if secret in text]
+
+
+def test_explainers_records_and_replays_do_not_hold_what_is_secret(server, tmp_path, capsys):
+    nice = NICE(local, classes=["no", "yes"], search="greedy").fit(X, np.where(approved(X) > 0.5, "yes", "no"))
+    nice.save(tmp_path / "credit.nice")
+    remote = NICE.load(tmp_path / "credit.nice", model=RemoteModel(with_secrets(server, PATHS[0])))
+    cfs = remote.explain(X[:2])
+    record = cfs[0].to_record()
+    remote.save(tmp_path / "again.nice")
+    about = json.dumps([record, cfs.batch.provenance.about()])
+    shown = [repr(remote), repr(remote.model), about, cfs.to_html(), str(replay(record, remote)), repr(cfs)]
+    assert "***@" in repr(remote)
+    for text in (*shown, (tmp_path / "again.nice").read_bytes().decode("latin-1")):
+        assert not [secret for secret in SECRETS if secret in text]
+
+
+def test_the_command_does_not_print_what_is_secret(server, tmp_path, capsys):
+    nice = NICE(local, classes=["no", "yes"], search="greedy").fit(X, np.where(approved(X) > 0.5, "yes", "no"))
+    nice.save(tmp_path / "credit.nice")
+    for url in (with_secrets(server, "/predict"), with_secrets(server, PATHS[0])):
+        server.failures[:] = [400]
+        assert main(["serve", str(tmp_path / "credit.nice"), "--model-url", url]) in (1, 2)
+        out, err = capsys.readouterr()
+        assert "***@" in err
+        assert not [secret for secret in SECRETS if secret in out + err]
+
+
+def test_the_service_does_not_log_what_is_secret(server, tmp_path, caplog):
+    nice = NICE(local, classes=["no", "yes"], search="greedy").fit(X, np.where(approved(X) > 0.5, "yes", "no"))
+    nice.save(tmp_path / "credit.nice")
+    remote = NICE.load(tmp_path / "credit.nice", model=RemoteModel(with_secrets(server, PATHS[0]), tries=1))
+    service = served(remote)
+    answers = [get(service, path).text for path in ("/v1/models/credit", "/openapi.json", "/metrics")]
+    server.failures[:] = [400]
+    answer = post(service, {"instances": [{"a": 0.5, "c": "x"}]})
+    assert answer.status_code == 502
+    assert "***@" in caplog.text
+    for text in (*answers, answer.text, caplog.text):
+        assert not [secret for secret in SECRETS if secret in text]

@@ -64,31 +64,109 @@ def rows(n=4):
     return X[:n].set_axis([f"C{at}" for at in range(n)])
 
 
-def test_where_no_kernel_answers_a_sentence_says_so(browser):
-    """As in a page that was exported from a notebook, which was blank."""
-    tab = browser.new_context().new_page()
+def without_kernel(browser, shown):
+    """Open what an exported page shows of a widget: its module runs, and no kernel answers."""
+    tab = browser.new_context(viewport={"width": 360, "height": 800}).new_page()
     tab.set_content('<html lang="en"><title>x</title><main id="cell"></main></html>')
-    tab.evaluate("() => { window.kernel = () => new Promise(() => {}); }")
-    tab.evaluate(HOST, [page_files.as_one_module("widget.js"), ""])
-    assert tab.inner_text("#cell") == "without_kernel"
-    tab.close()
+    tab.evaluate("(html) => { window.kernel = () => new Promise(() => {}); window.html = html; }", shown)
+    tab.evaluate(
+        HOST.replace("get: (name) => name", "get: () => window.html"), [page_files.as_one_module("widget.js"), ""]
+    )
+    return tab
+
+
+EVIL = "<img src=x onerror=\"document.title='stolen'\">"
+
+
+def by_income(X):
+    return np.where(X[["income"]] > 30_000, [0.1, 0.9], [0.9, 0.1])
+
+
+def widget(n=4, model=by_income, wording=None, classes=("denied", "approved")):
+    """A widget of an explainer that takes no time, with rows of which some are denied; and the rows."""
+    pytest.importorskip("anywidget")
+    X, y = loan_book(60)
+    X = X[["income", "savings"]].fillna(0.0)
+    nice = NICE(model, classes=list(classes)).fit(X, np.where(y == "denied", *classes))
+    X = X.iloc[np.arange(n) % 60]
+    return nice.widget(X, wording=wording), nice, X
+
+
+def html_of(shown):
+    bundle = shown._repr_mimebundle_()
+    bundle = bundle[0] if isinstance(bundle, tuple) else bundle
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    assert "<" not in bundle["text/plain"]
+    return bundle["text/html"]
 
 
 @pytest.mark.parametrize(
     ("language", "said"), [("en", "run the cell to use it"), ("de", "die Zelle aus, um es zu benutzen")]
 )
-def test_what_cannot_show_a_widget_shows_a_sentence(language, said):
+def test_what_cannot_show_a_widget_says_that_it_needs_a_kernel_and_shows_the_results(language, said):
+    shown, nice, X = widget(wording=Wording(language=language))
+    html = html_of(shown)
+    assert said in html
+    expected = nice.explain(X).worded(Wording(language=language))._repr_html_()
+    assert expected in html
+    assert html_of(shown) == shown.without_kernel == html
+
+
+def test_where_no_kernel_answers_the_table_is_seen_and_scrolls_in_its_own_box(browser):
+    shown, nice, X = widget(8)
+    tab = without_kernel(browser, html_of(shown))
+    table = tab.locator("table")
+    assert table.is_visible()
+    assert table.locator("tbody tr").count() == 8
+    cells = table.locator("tbody tr").first.locator("td").all_inner_texts()
+    (change,) = nice.explain(X)[0].changes
+    assert change.feature in cells[3]
+    assert tab.evaluate("document.documentElement.scrollWidth") == 360
+    tab.context.close()
+
+
+def test_hostile_classes_are_only_text_where_no_kernel_answers(browser):
+    shown, *_ = widget(classes=(EVIL, "approved"))
+    tab = without_kernel(browser, html_of(shown))
+    assert EVIL in tab.inner_text("#cell")
+    assert tab.locator("img").count() == 0
+    tab.context.close()
+
+
+def test_a_few_rows_are_explained_and_none_before_the_widget_is_shown(monkeypatch):
+    explained = []
+    explain = NICE.explain
+    monkeypatch.setattr(NICE, "explain", lambda nice, X, **o: explained.append((len(X), o)) or explain(nice, X, **o))
+    shown, *_ = widget(500)
+    assert explained == []
+    html = html_of(shown)
+    html_of(shown)
+    ((n_rows, options),) = explained
+    assert n_rows == 20
+    assert options["time_budget"] <= 1
+    assert "the first 20 of 500 rows" in html
+
+
+def test_a_model_that_fails_leaves_the_sentence():
+    is_broken = []
+
+    def model(X):
+        if is_broken:
+            raise RuntimeError("no more")
+        return by_income(X)
+
+    shown, *_ = widget(model=model)
+    is_broken.append(True)
+    html = html_of(shown)
+    assert "run the cell to use it" in html
+    assert "<table" not in html
+
+
+def test_without_rows_the_results_are_those_of_the_examples(loans):
     pytest.importorskip("anywidget")
-    X, y = loan_book(60)
-    X = X[["income", "savings"]].fillna(0.0)
-    model = lambda X: np.where(X[["income"]] > 30_000, [0.1, 0.9], [0.9, 0.1])
-    shown = NICE(model, classes=["denied", "approved"]).fit(X, y).widget(X[:2], wording=Wording(language=language))
-    bundle = shown._repr_mimebundle_()
-    bundle = bundle[0] if isinstance(bundle, tuple) else bundle
-    assert said in bundle["text/html"]
-    assert said in bundle["text/plain"]
-    assert "application/vnd.jupyter.widget-view+json" in bundle
-    assert said in shown.without_kernel
+    html = html_of(loans.widget())
+    first = Desk.of(loans, None, None).rows[:20]
+    assert loans.explain(first)._repr_html_() in html
 
 
 class TestTheWidget:

@@ -137,6 +137,7 @@ class TestRoutes:
             "has_plausibility": False,
             "limits": {"rows": 100, "table_rows": 10_000, "report_rows": 1_000, "n": 10},
             "parameters": {},
+            "safe_probabilities": [0.6, 0.6],
         }
         schema = get(served(nice), "/v1/models/credit/schema").json()
         assert [(one["name"], one["kind"]) for one in schema["features"]] == [
@@ -163,8 +164,8 @@ class TestRoutes:
         post(service, {"instances": rows_of(table(3))})
         post(service, {"instances": "x"})
         text = get(service, "/metrics").text
-        assert 'nicecf_requests_total{model="credit",status="200"} 1.0' in text
-        assert 'nicecf_requests_total{model="credit",status="400"} 1.0' in text
+        assert 'nicecf_requests_total{key="",model="credit",status="200"} 1.0' in text
+        assert 'nicecf_requests_total{key="",model="credit",status="400"} 1.0' in text
         assert 'nicecf_rows_total{model="credit"} 3.0' in text
         assert 'nicecf_batch_rows_sum{model="credit"} 3.0' in text
         assert 'nicecf_request_seconds_count{model="credit"} 2.0' in text
@@ -257,7 +258,7 @@ class TestReports:
         assert all(str(one).replace(".", mark) in answer.text for one in X["income"])
         measures = service.measures.text().decode()
         assert 'nicecf_rows_total{model="credit"} 12.0' in measures
-        assert 'nicecf_requests_total{model="credit",status="200"} 1.0' in measures
+        assert 'nicecf_requests_total{key="",model="credit",status="200"} 1.0' in measures
 
     def test_it_is_that_of_the_library(self, nice):
         X = table(3, seed=21)
@@ -319,13 +320,13 @@ class TestThePage:
         ["nothing.js", "__init__.py", "words.fr.json", "..", "../keys", "%2e%2e/keys", "..%2fapp.py", "%2e%2e%2fapp.py", ""],
     )  # fmt: skip
     def test_a_file_that_is_none_of_it_is_not_there(self, nice, file):
-        for keys in (None, Keys((digest("key"),))):
+        for keys in (None, Keys((("office", digest("key")),))):
             answer = raw(served(nice, keys=keys), f"/page/{file}")
             assert answer[0] == 404, answer
             assert list(json.loads(answer[1])) == ["error"]
 
     def test_it_is_open_and_what_it_asks_for_is_not(self, nice):
-        service = served(nice, keys=Keys((digest("key"),)))
+        service = served(nice, keys=Keys((("office", digest("key")),)))
         for path in ("/", "/page/words.en.json", "/page/index.html"):
             assert get(service, path, headers={"Accept": "text/html"}).status_code == 200
         for verb in ("explain", "what-if", "report", "read"):
@@ -442,7 +443,7 @@ class TestSecurity:
         assert run(talk, served(nice)) == [200, 200, 200, 403, 403]
 
     def test_with_keys_each_request_needs_one(self, nice):
-        service = served(nice, keys=Keys((digest("first"), digest("second"))))
+        service = served(nice, keys=Keys((("one", digest("first")), ("two", digest("second")))))
         assert get(service, "/v1/models").status_code == 401
         for given, status in (
             ("Bearer first", 200),
@@ -505,7 +506,7 @@ def test_a_client_that_leaves_while_it_is_explained_is_no_error(nice):
 
     waiting, text = asyncio.run(talk())
     assert waiting == 0
-    assert 'nicecf_requests_total{model="credit",status="499"} 1.0' in text
+    assert 'nicecf_requests_total{key="",model="credit",status="499"} 1.0' in text
 
 
 def of_trees(**options):

@@ -209,9 +209,9 @@ class TestKeys:
     def test_all_keys_are_compared_whichever_it_is(self, monkeypatch):
         compared = []
         monkeypatch.setattr("nicecf.service.keys.hmac.compare_digest", lambda a, b: compared.append(b) or a == b)
-        keys = Keys((digest("a"), digest("b"), digest("c")))
-        assert keys.has("a")
-        assert compared == list(keys.digests)
+        keys = Keys((("A", digest("a")), ("B", digest("b")), ("C", digest("c"))))
+        assert keys.name_of("a") == "A"
+        assert compared == [one for _, one in keys.entries]
 
     def test_a_name_with_a_colon_is_refused(self):
         with pytest.raises(FileError, match="cannot be the name of a key"):

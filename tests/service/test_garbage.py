@@ -31,12 +31,18 @@ ODD = [
     {"a": 1},
     "2020-01-01",
     "NaN",
+    ["age"] * 20_000,
+    {f"column {at}": ["age"] for at in range(5_000)},
+    ["regions", "regions"],
+    3.5e38,
+    -1e45,
 ]
-PARAMETERS = ["target", "target_score", "optimize", "search", "rules", "n", "budget", "feature_weights", "record", "plans", "language", "display", "letter"]  # fmt: skip
-RULES = ["immutable", "increasing", "decreasing", "ranges", "allowed", "max_changes", "forbid", "step", "within", "groups", "relations", "may_change"]  # fmt: skip
+PARAMETERS = ["target", "target_score", "optimize", "search", "rules", "n", "budget", "feature_weights", "record", "plans", "language", "display", "letter", "include", "min_probability"]  # fmt: skip
+RULES = ["immutable", "increasing", "decreasing", "ranges", "allowed", "max_changes", "forbid", "step", "within", "groups", "relations", "may_change", "may_become_missing", "protected"]  # fmt: skip
 PIECES = [
     {"age": [1, 2]}, {"age": {"low": None}}, {"job": ["clerk"]}, {"job": [["clerk", "nurse"]]}, {"age": 1e-300},
     ["age"], ["job", "job"], [["age", "job"]], "auto", ["age <= income"], ["(" * 900], ["age <= " + "9" * 900], [1e308, -1e308],
+    [["age", "income"]] * 2_000, {"job": ["clerk"] * 20_000}, {"job": [["clerk", "nurse"]] * 2_000}, {"age": [1, 2, 3]}, ["a" * 999] * 101,
     ["since <= '2020-01-01'"], {"since": "30 days"}, {"is_customer": [True]}, {"income": 1e-9},
 ]  # fmt: skip
 

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from nicecf.exceptions import ModelError
 from nicecf.service.limits import Limits
 from nicecf.service.merging import Merger, Waiting
 from nicecf.service.refusals import Refused
@@ -44,9 +45,7 @@ def merging(talk, **limits):
 
 
 def waiting(rows, work, key="key", seconds=10.0):
-    from time import monotonic
-
-    return Waiting(key, rows, work, monotonic() + seconds)
+    return Waiting(key, rows, work, seconds)
 
 
 async def until(is_so):
@@ -186,7 +185,7 @@ def test_a_client_that_leaves_frees_its_place_and_is_not_explained():
     assert gate.calls == [["a"], ["c"]]
 
 
-def test_a_call_that_raises_is_repeated_one_by_one():
+def test_a_call_that_raises_is_divided_until_the_request_at_fault_is_alone():
     gate = Gate()
 
     async def talk(merger):
@@ -199,9 +198,118 @@ def test_a_call_that_raises_is_repeated_one_by_one():
         return await asyncio.gather(*(one.answer for one in all_of_them), return_exceptions=True)
 
     first, good, bad, fine = merging(talk)
-    assert gate.calls == [["first"], ["good", "bad", "fine"], ["good"], ["bad"], ["fine"]]
+    assert gate.calls == [["first"], ["good", "bad", "fine"], ["good"], ["bad", "fine"], ["bad"], ["fine"]]
     assert (first, good, fine) == (["answer to first"], ["answer to good"], ["answer to fine"])
     assert isinstance(bad, ValueError)
+
+
+def named(row):
+    error = ModelError("it refuses a row")
+    error.row = row
+    return error
+
+
+def test_a_request_whose_row_an_error_names_costs_the_others_one_call():
+    calls = []
+
+    def work(rows, seconds):
+        calls.append(list(rows))
+        if "bad" in rows:
+            raise named(rows.index("bad"))
+        return rows
+
+    async def talk(merger):
+        merger._n_before = 3
+        requests = [waiting(["a", "b"], work), waiting(["c", "bad"], work), waiting(["d"], work)]
+        for one in requests:
+            merger.put(one)
+        return await asyncio.gather(*(one.answer for one in requests), return_exceptions=True)
+
+    first, bad, last = merging(talk, window=20.0)
+    assert calls == [["a", "b", "c", "bad", "d"], ["a", "b", "d"]]
+    assert (first, last) == (["a", "b"], ["d"])
+    assert isinstance(bad, ModelError)
+
+
+def test_one_bad_request_of_64_costs_about_as_many_calls_as_64_has_digits():
+    gate = Gate(is_open=True)
+
+    async def talk(merger):
+        merger._n_before = 64
+        requests = [waiting(["bad" if number == 37 else f"row {number}"], gate) for number in range(64)]
+        for one in requests:
+            merger.put(one)
+        return await asyncio.gather(*(one.answer for one in requests), return_exceptions=True)
+
+    answers = merging(talk, window=20.0)
+    assert [at for at, one in enumerate(answers) if isinstance(one, ValueError)] == [37]
+    assert len(gate.calls) == 1 + 2 * 6
+
+
+def test_a_request_whose_time_has_passed_in_the_queue_is_refused_and_not_searched():
+    gate = Gate()
+    refused = []
+
+    async def talk(merger):
+        merger.on_refusal = refused.append
+        first, late, patient = waiting(["a"], gate), waiting(["b"], gate, seconds=0.06), waiting(["c"], gate)
+        merger.put(first)
+        await until(lambda: gate.calls)
+        merger.put(late)
+        merger.put(patient)
+        await asyncio.sleep(0.1)
+        gate.opened.set()
+        with pytest.raises(Refused) as refusal:
+            await late.answer
+        return refusal.value, await patient.answer
+
+    refusal, answer = merging(talk)
+    assert (refusal.status, refusal.headers["Retry-After"].isdigit()) == (503, True)
+    assert gate.calls == [["a"], ["c"]]
+    assert answer == ["answer to c"]
+    assert refused == ["no_time"]
+
+
+def test_a_request_that_would_wait_for_all_of_its_time_is_refused_at_once():
+    gate = Gate()
+
+    async def talk(merger):
+        merger._call_seconds = 4.0
+        first = waiting(["a"], gate)
+        merger.put(first)
+        await until(lambda: gate.calls)
+        merger.put(waiting(["b"], gate, "other"))
+        with pytest.raises(Refused) as refusal:
+            merger.put(waiting(["c"], gate, seconds=5.0))  # two calls of four seconds come first
+        merger.put(waiting(["d"], gate, "other", seconds=5.0))  # only one: it is merged with the second
+        gate.opened.set()
+        await first.answer
+        return refusal.value
+
+    refusal = merging(talk)
+    assert refusal.status == 503
+    assert int(refusal.headers["Retry-After"]) in (8, 9)
+
+
+def test_while_a_call_is_divided_a_part_that_hangs_refuses_the_other_part():
+    opened = threading.Event()
+
+    def work(rows, seconds):
+        if len(rows) == 2:
+            raise ValueError("one of them")
+        opened.wait(20)
+        return rows
+
+    async def talk(merger):
+        merger._n_before = 2
+        requests = [waiting([row], work, seconds=0.2) for row in "ab"]
+        for one in requests:
+            merger.put(one)
+        answers = await asyncio.gather(*(one.answer for one in requests), return_exceptions=True)
+        opened.set()
+        return [one.status for one in answers]
+
+    assert merging(talk, patience=0.05, window=20.0) == [504, 503]
 
 
 def test_a_model_that_hangs_is_504_then_503_until_it_returns():

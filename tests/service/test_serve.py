@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -61,6 +62,34 @@ class TestRefusals:
     def test_a_limit_of_nothing(self, refused, option, value):
         assert f"{option} must be" in refused("--demo", option, value)
 
+    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+    def test_a_port_that_is_taken_is_said_before_anything_is_trained_or_loaded(self, refused, monkeypatch, host):
+        for name in ("_demo", "_sources"):
+            monkeypatch.setattr(serve, name, lambda *_: pytest.fail("it was trained or loaded"))
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            for what in ("--demo", "credit.nice"):
+                assert refused(what, "--port", port, "--host", host) == (
+                    f"nicecf: port {port} of {host} is taken by another program. Choose another with --port N, or "
+                    "--port 0 for a free one."
+                )
+
+    @pytest.mark.parametrize("port", [-1, 65536])
+    def test_a_port_that_there_is_not(self, refused, port):
+        assert f"--port must be from 0 to 65535, got {port}" in refused("--demo", f"--port={port}")
+
+    def test_an_address_of_another_machine(self, refused, tmp_path):
+        keys = tmp_path / "keys.txt"
+        said = refused("--demo", "--host", "nowhere.invalid", "--keys", keys)
+        assert "--host nowhere.invalid is no address of this machine" in said
+        assert "cannot listen at port 8000 of 192.0.2.1" in refused("--demo", "--host", "192.0.2.1", "--keys", keys)
+
+    def test_a_port_is_free_again_where_nothing_could_be_served(self, refused, tmp_path):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        for _ in range(2):
+            assert "credit.nice" in refused(tmp_path / "credit.nice", "--port", port, code=1)
+
     def test_a_key_without_a_file(self, refused):
         assert "--new-key needs --keys" in refused("--new-key", "desk")
 
@@ -93,7 +122,7 @@ def test_a_new_key_is_printed_once_and_only_its_digest_is_kept(capsys, tmp_path)
     assert main(["serve", "--keys", str(path), "--new-key", "desk"]) == 0
     key = capsys.readouterr().out.splitlines()[0]
     assert key not in path.read_text()
-    assert Keys.of_file(path).has(key)
+    assert Keys.of_file(path).name_of(key)
     assert path.stat().st_mode & 0o077 == 0
 
 

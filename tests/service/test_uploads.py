@@ -226,7 +226,7 @@ class TestLimits:
         assert sent(served(nice), table(1).to_csv(index=False), "text/csv; charset=utf-8").status_code == 200
 
     def test_it_needs_a_key(self, nice):
-        service = served(nice, keys=Keys((digest("key"),)))
+        service = served(nice, keys=Keys((("office", digest("key")),)))
         content = table(1).to_csv(index=False)
         assert sent(service, content).status_code == 401
         assert sent(service, content, Authorization="Bearer key").status_code == 200

@@ -417,7 +417,7 @@ def test_a_report_has_what_follows_in_its_table_and_nowhere_among_the_changes(cf
     assert "income" in row
     assert "burden" not in row
     (changes,) = re.findall("<h2>What changes</h2>.*?</section>", html, re.DOTALL)
-    assert "Columns that follow from others are not counted: the &lt;burden&gt;." in changes
+    assert "Not counted, since it follows from the others: the &lt;burden&gt;." in changes
     assert changes.count("burden") == 1
 
 

@@ -613,6 +613,24 @@ def test_who_asked_for_one_decision_is_told_which_was_not_found(nice):
     assert "would have led to a different decision, and found none" in other
 
 
+@pytest.mark.parametrize(
+    ("language", "opening"),
+    [("en", "was stopped before it was complete"), ("de", "wurde beendet, bevor sie vollständig war")],
+)
+def test_a_search_that_was_stopped_is_not_told_as_one_that_found_none(nice, language, opening):
+    income = list(applicants())
+    income.remove("yearly_income")
+    ruled = Constraints(immutable=income)
+    cfs = nice.explain(applicants(), target_class="approved", constraints=ruled, time_budget=1e-9)
+    stopped = cfs[~cfs.found]
+    assert len(stopped)
+    assert all("cut_search" in kinds for kinds in stopped.note_kinds)
+    for letter in stopped.letters(wording=Wording(language=language)):
+        assert opening in letter
+        assert "found none" not in letter
+        assert "keine gefunden" not in letter
+
+
 def test_a_field_that_is_mistyped_in_a_part_that_is_not_used_is_an_error_too(denied, tmp_path):
     template = tmp_path / "own.txt"
     template.write_text("[changed]\n{ways}\n[nearest]\n{ways}\n[unchanged]\n{title}\n[not_found]\n{obstakle}\n")

@@ -36,6 +36,7 @@ from nicecf.benchmark.processes import in_processes
 from nicecf.benchmark.store import MEASURES, Store
 from nicecf.exceptions import ExperimentError, NicecfError, OptionError, SchemaError
 from nicecf.models.scorer import nothing_ahead
+from nicecf.results.batch import CUT_SHORT, OUT_OF_TIME
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.support.clock import processor_time
 from nicecf.support.options import check_count
@@ -44,10 +45,8 @@ from nicecf.support.types import Floats, Ints
 
 # Of the paper: a fifth of the rows is for testing, and at least this many.
 _TEST_SHARE, _LEAST_TEST_ROWS = 0.2, 200
-# The reasons of rows that were given up for lack of time: of the batch, or (DiCE) of the row.
-_OUT_OF_TIME = ("out_of_time", "method_out_of_time", "dice_out_of_time")
 # The notes on rows whose search was cut short, though something had been found.
-_CUT_SHORT = {"best_so_far", "row_limit", "cut_walk", "cut_search", "not_searched", "not_searched_donor"}
+_CUT_SHORT = {*CUT_SHORT, "row_limit"}
 _PACKAGES = ("nicecf", "numpy", "scipy", "pandas", "scikit-learn", "threadpoolctl", "dice-ml", "pmlb")
 
 
@@ -219,7 +218,7 @@ def _records(
     records = []
     for row in range(n_rows):
         reason = None if found[row] else reasons[row] or "the model, asked again, does not agree"
-        out_of_time = not found[row] and kinds[row] in _OUT_OF_TIME
+        out_of_time = not found[row] and kinds[row] in OUT_OF_TIME
         is_cut = out_of_time or not _CUT_SHORT.isdisjoint(note_kinds[row] or ())
         records.append(
             {

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import logging
 import os
+import socket
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +21,14 @@ if TYPE_CHECKING:
     from nicecf.service.explainers import Service, Source
     from nicecf.service.limits import Limits
 
+# Files that a service has open besides its connections: models, libraries, logs.
+_OWN_FILES = 64
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _EXAMPLE = """\
 examples:
   nicecf serve --demo
   nicecf serve credit.nice --model model.skops --port 8000
+  nicecf serve credit.nice --model forest.skops --trust sklearn.tree._tree.Tree
   nicecf serve credit=a.nice limits=b.nice --model credit=a.skops --model limits=b.onnx
   nicecf serve credit.nice --wording english.toml --wording deutsch.toml
   nicecf serve --keys keys.txt --new-key backoffice
@@ -51,6 +57,9 @@ def add(commands: Any) -> None:
     )
     where.add_argument("--port", type=int, default=8000, metavar="N", help="port; 0 takes a free one (default: 8000)")
     where.add_argument("--keys", metavar="FILE", help="API keys, as digests; needed for any address but this machine's")
+    where.add_argument(
+        "--audit-log", metavar="FILE", help="append a line of JSON for each request: who asked what, and no values"
+    )
     where.add_argument("--new-key", metavar="NAME", help="print a new key, add its digest to --keys, and stop")
     model = parser.add_argument_group("model")
     model.add_argument(
@@ -96,6 +105,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         ("--max-bytes", int, 1_000_000, "bytes in one request"),
         ("--time-limit", float, 10.0, "seconds per request, then the best answer so far"),
         ("--patience", float, 10.0, "further seconds, then the model counts as hanging"),
+        ("--max-connections", int, 512, "open connections; idle ones give way to new ones"),
         ("--queue", int, 256, "requests that may wait; others get 429"),
         ("--together", int, 256, "rows in one call"),
         ("--window", float, 3.0, "milliseconds to wait for requests to merge; 0: no merging"),
@@ -119,9 +129,43 @@ def _run(options: argparse.Namespace) -> int:
         )
     from nicecf.service.explainers import Service
 
-    sources = _demo(options.wording) if options.demo else _sources(options)
-    service = Service(sources, limits=_limits(options), keys_file=options.keys)
-    return _served(service, options)
+    limits = _limits(options)
+    # Before anything is trained or loaded, which takes a while: an address that is taken is said at once.
+    with _listening(options.host, options.port) as listening:
+        sources = _demo(options.wording) if options.demo else _sources(options)
+        service = Service(sources, limits=limits, keys_file=options.keys, audit_log=options.audit_log)
+        return _served(service, options, listening)
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket at an address; it does not answer before the service does."""
+    from nicecf.exceptions import OptionError
+    from nicecf.support.files import reason
+
+    if not 0 <= port < 2**16:
+        raise OptionError(f"--port must be from 0 to 65535, got {port}.")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        # A name such as localhost may have several: IPv4 first, which every client speaks.
+        family, *_, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+        bound = socket.socket(family, socket.SOCK_STREAM)
+    except OSError as error:
+        raise OptionError(f"--host {host} is no address of this machine: {reason(error)}.") from error
+    try:
+        if os.name == "posix":  # elsewhere it would take a port from whoever listens there
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError as error:
+        bound.close()
+        if error.errno == errno.EADDRINUSE:
+            raise OptionError(
+                f"port {port} of {host} is taken by another program. Choose another with --port N, or --port 0 for a "
+                "free one."
+            ) from error
+        raise OptionError(
+            f"nicecf cannot listen at port {port} of {host}: {reason(error)}. Choose another with --host and --port."
+        ) from error
+    return bound
 
 
 def _new_key(options: argparse.Namespace) -> int:
@@ -142,7 +186,7 @@ def _limits(options: argparse.Namespace) -> Limits:
     from nicecf.exceptions import OptionError
     from nicecf.service.limits import Limits
 
-    for name in ("max_rows", "max_bytes", "queue", "together", "time_limit"):
+    for name in ("max_rows", "max_bytes", "max_connections", "queue", "together", "time_limit"):
         if not getattr(options, name) > 0:
             raise OptionError(f"--{name.replace('_', '-')} must be above 0, got {getattr(options, name)}.")
     for name in ("patience", "window"):
@@ -153,10 +197,30 @@ def _limits(options: argparse.Namespace) -> Limits:
         bytes=options.max_bytes,
         seconds=options.time_limit,
         patience=options.patience,
+        connections=_with_open_files(options.max_connections),
         queue=options.queue,
         together=options.together,
         window=options.window / 1000,
     )
+
+
+def _with_open_files(connections: int) -> int:
+    """Return how many connections this process may open, raising its limit of open files if it can."""
+    from nicecf.service.connections import BACKLOG, RESERVE
+
+    try:
+        import resource
+    except ImportError:  # there is no such limit on Windows
+        return connections
+    own = RESERVE + 2 * BACKLOG + _OWN_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < connections + own:
+        soft = min(connections + own, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft < connections + own:
+        connections = max(1, soft - own)
+        say(f"At most {connections:,} connections: this process may open {soft:,} files (ulimit -n).")
+    return connections
 
 
 def _demo(wordings: list[str]) -> dict[str, Source]:
@@ -258,33 +322,35 @@ def _of_each(given: Iterable[str], explainers: Iterable[str]) -> dict[str, tuple
     return found
 
 
-def _served(service: Service, options: argparse.Namespace) -> int:
+def _served(service: Service, options: argparse.Namespace, listening: socket.socket) -> int:
     """Serve until a signal says to stop; what was asked by then is answered."""
     import uvicorn
 
     from nicecf.service.app import app_of
+    from nicecf.service.connections import BACKLOG, Connections, OnceInAWhile
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
             if self.started:
-                say(_told(service, options, self.servers[0].sockets[0].getsockname()[1]))
+                say(_told(service, options, listening.getsockname()[1]))
 
     config = uvicorn.Config(
         app_of(service),
-        host=options.host,
-        port=options.port,
         log_level="warning",
         access_log=False,
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=int(options.time_limit + options.patience) + 1,
-        http="h11",  # unlike httptools, it has a limit for the size of headers
+        http=Connections(service.limits),  # type: ignore[arg-type]  # made like the protocols of uvicorn
         h11_max_incomplete_event_size=64_000,
+        backlog=BACKLOG,
     )
+    for name in ("asyncio", "uvicorn.error"):  # their messages tell what clients do wrong
+        logging.getLogger(name).addFilter(OnceInAWhile())
     server = Server(config)
     try:
-        server.run()
+        server.run(sockets=[listening])
     except KeyboardInterrupt:  # how the server passes a signal on, after it has stopped
         say("Stopped; every request was answered.")
     return DONE

@@ -38,11 +38,13 @@ def located(error: ModelError, panel: Panel, schema: Schema, rows: Floats, known
     value = "the missing value" if cell is None else f"the value {plain(cell)!r}"
     advice = ", or let its encoder ignore categories that it does not know" if column.is_categorical else ""
     reason = str(error.__cause__).partition("\n")[0][:300]
-    return ModelError(
+    found = ModelError(
         f"the model raised {type(error.__cause__).__name__} for row {first + row}: it does not accept {value} of "
         f"feature {plain(column.name)!r}: {reason} (the original error is above). Replace the value or leave the row "
         f"out{advice}."
     )
+    found.row = first + row
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ tensor. Needed are probabilities: one number per class for each row, or that of 
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import time
@@ -13,8 +14,9 @@ import urllib.error
 import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
@@ -26,6 +28,8 @@ from nicecf.tables.files.json_lines import json_cell
 _V1, _V2 = re.compile(r"/v1/models/[^/]+:predict"), re.compile(r"/v2/models/[^/]+(/versions/[^/]+)?/infer")
 _ROWS_PER_REQUEST = 1_000
 _MOST_BYTES = 64_000_000
+# All that may hold a user and a password, also where somebody mistyped the rest; and what is behind a question mark.
+_SECRETS = ((re.compile(r"^(\w+://)?.*@", re.DOTALL), r"\1***@"), (re.compile(r"\?.*", re.DOTALL), "?***"))
 # Worth another try: too many requests, or a server that is down for a moment.
 _TRY_AGAIN = (408, 429, 500, 502, 503, 504)
 
@@ -34,7 +38,9 @@ _TRY_AGAIN = (408, 429, 500, 502, 503, 504)
 class RemoteModel:
     """Probabilities from a model server; OptionError if the URL is not one of a predict endpoint.
 
-    ``timeout``: seconds for each try; ``tries``: how often a request that fails is sent, with a pause in between.
+    ``url``: a user and a password in it (``https://user:password@host/...``) are sent as basic authentication, and
+    never shown. ``timeout``: seconds for each try; ``tries``: how often a request that fails is sent, with a pause in
+    between.
     """
 
     url: str
@@ -44,13 +50,29 @@ class RemoteModel:
     _is_known: list[bool] = field(default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        is_known = any(form.search(parts.path) for form in (_V1, _V2))
-        if parts.scheme not in ("http", "https") or not parts.netloc or not is_known:
+        try:
+            parts = urlsplit(self.url)
+            is_known = parts.port is None or parts.port > 0  # reading it raises, if it is no number
+        except ValueError:
+            is_known = False
+        is_known = is_known and any(form.search(parts.path) for form in (_V1, _V2))
+        if not is_known or parts.scheme not in ("http", "https") or not parts.hostname:
             raise OptionError(
-                f"{self.url!r} is not the address of a predict endpoint: use http(s)://HOST/v1/models/NAME:predict, or "
-                "/v2/models/NAME/infer."
+                f"{self.shown_url!r} is not the address of a predict endpoint: use "
+                "http(s)://HOST/v1/models/NAME:predict, or /v2/models/NAME/infer."
             )
+
+    def __repr__(self) -> str:
+        """The address, without what is secret in it."""
+        return f"RemoteModel({self.shown_url!r})"
+
+    @property
+    def shown_url(self) -> str:
+        """The address as it may be printed: without user, password and what is behind a question mark."""
+        shown = self.url
+        for secret, instead in _SECRETS:
+            shown = secret.sub(instead, shown)
+        return shown
 
     def predict_proba(self, X: Table) -> Floats:
         """One line per row; ModelError if the server fails, or returns no probabilities."""
@@ -70,7 +92,7 @@ class RemoteModel:
             return self._probabilities(read, len(columns[0]))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(
-                f"{self.url} answered in another form than its protocol has: {type(error).__name__}: {error}"
+                f"{self.shown_url} answered in another form than its protocol has: {type(error).__name__}: {error}"
             ) from error
 
     def _probabilities(self, read: Any, n_rows: int) -> Floats:
@@ -86,16 +108,23 @@ class RemoteModel:
         # The first answer has many rows: that all of them are sure to the last bit is not what a model says.
         if is_text or (table.ndim == 1 and not self._is_known and len(table) > 1 and (table == np.rint(table)).all()):
             raise ModelError(
-                f"{self.url} returns labels instead of probabilities. Let the server return predict_proba (of KServe's "
-                "sklearn server: PREDICT_PROBA), one number per class for each row."
+                f"{self.shown_url} returns labels instead of probabilities. Let the server return predict_proba "
+                "(of KServe's sklearn server: PREDICT_PROBA), one number per class for each row."
             )
         if len(table) != n_rows:
-            raise ModelError(f"{self.url} returned {len(table)} rows, expected {n_rows}.")
+            raise ModelError(f"{self.shown_url} returned {len(table)} rows, expected {n_rows}.")
         self._is_known[:] = [True]
         return np.column_stack([1 - table, table]) if table.ndim == 1 else table
 
     def _posted(self, body: bytes) -> Any:
-        request = urllib.request.Request(self.url, body, {"Content-Type": "application/json"})
+        parts = urlsplit(self.url)
+        credentials, _, host = parts.netloc.rpartition("@")
+        address = parts._replace(netloc=host).geturl()
+        request = urllib.request.Request(address, body, {"Content-Type": "application/json"})
+        if credentials:
+            encoded = base64.b64encode(unquote(credentials).encode()).decode("ascii")
+            # Not for where the server sends us next.
+            request.add_unredirected_header("Authorization", f"Basic {encoded}")
         reason = ""
         for attempt in range(self.tries):
             if attempt:
@@ -109,10 +138,10 @@ class RemoteModel:
                 if error.code not in _TRY_AGAIN:
                     break
             except ValueError as error:
-                raise ModelError(f"{self.url} did not answer with JSON: {error}") from error
-            except OSError as error:  # also a time-out
+                raise ModelError(f"{self.shown_url} did not answer with JSON: {error}") from error
+            except (OSError, HTTPException) as error:  # also a time-out
                 reason = f"{type(error).__name__}: {getattr(error, 'reason', error)}"
-        raise ModelError(f"{self.url} did not answer after {attempt + 1} tries: {reason}.")
+        raise ModelError(f"{self.shown_url} did not answer after {attempt + 1} tries: {reason}.")
 
 
 def _columns(X: Table) -> tuple[list[list[Any]], list[str], bool]:

@@ -41,6 +41,11 @@ class Scored:
         return picked(self.probabilities, self.decided)
 
 
+# Kinds of reasons, and of notes, that say that the time was up before the search was complete.
+OUT_OF_TIME = ("out_of_time", "method_out_of_time", "dice_out_of_time")
+CUT_SHORT = ("best_so_far", "cut_search", "cut_walk", "not_searched", "not_searched_donor")
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """An entry for each counterfactual, and one for each row without; ``rows`` tells whose, by positions in the call.
@@ -117,6 +122,13 @@ class Batch:
             if self.nearest is None
             else self.nearest.take(_entries_of(self.nearest.rows, self.rows[entries])),
         )
+
+    @property
+    def is_cut(self) -> Bools:
+        """Whether the search for each entry ended before it was complete, as its time was up."""
+        is_cut = [any(note.kind in CUT_SHORT for note in notes) for notes in self.notes]
+        is_late = [reason is not None and reason.kind in OUT_OF_TIME for reason in self.reasons]
+        return np.array(is_cut, dtype=bool) | np.array(is_late, dtype=bool)
 
     @property
     def counted(self) -> Batch:

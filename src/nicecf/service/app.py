@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -24,7 +25,8 @@ from nicecf.exceptions import ModelError, NicecfError
 from nicecf.service import description, messages, openapi, page
 from nicecf.service.answers import Answers
 from nicecf.service.explainers import Service
-from nicecf.service.merging import Merger, Waiting
+from nicecf.service.limits import Limits
+from nicecf.service.merging import Waiting
 from nicecf.service.messages import Cell, Parameters
 from nicecf.service.refusals import Refused, wrong
 from nicecf.service.uploads import read_csv
@@ -39,6 +41,8 @@ _HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 )
+# Of W3C's trace context: what a request is part of, for the logs of all services that take part.
+_TRACE = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 # The page has nothing in it that is anybody's: what it shows, it asks for with a key.
 _OPEN = ("/", "/healthz", "/readyz")
 _ABOUT = """\
@@ -89,11 +93,13 @@ def app_of(service: Service) -> ASGIApp:
         route("/v1/models/{name}", _model),
     ]
     handlers: Any = {Refused: _refused, HTTPException: _not_there, Exception: _failed}
-    return Guard(Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers), service)
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    app.router.redirect_slashes = False  # a redirect would name the host that the request does
+    return Guard(app, service)
 
 
 class Guard:
-    """What holds for every request: headers that keep browsers strict, the key, and the host if there are no keys."""
+    """What holds for every request: a key or this machine's own name, strict headers, and a line in the audit log."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
@@ -103,35 +109,74 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        headers = dict(scope["headers"])
+        trace = headers.get(b"traceparent", b"")
+        own = [*_HEADERS, *([(b"traceparent", trace)] if _TRACE.fullmatch(trace) else [])]
+        entry = scope["nicecf"] = _Entry(start=monotonic())
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_HEADERS]
+                entry.status = message["status"]
+                message["headers"] = [*message["headers"], *own]
             await send(message)
 
-        refusal = self._refusal(scope)
+        refusal = self._refusal(scope["path"], headers, entry)
         answer: ASGIApp = self._app if refusal is None else _error(refusal)
-        await answer(scope, receive, send_with_headers)
+        try:
+            await answer(scope, receive, send_with_headers)
+        finally:
+            if self._service.audit is not None:
+                client = (scope.get("client") or ("",))[0]
+                traceparent = trace.decode() if len(own) > len(_HEADERS) else None
+                about = {"client": client, "method": scope["method"], "path": scope["path"][:200]}
+                self._service.audit.write(entry.as_json() | about | {"traceparent": traceparent})
 
-    def _refusal(self, scope: Scope) -> Refused | None:
-        headers, keys = dict(scope["headers"]), self._service.keys
+    def _refusal(self, path: str, headers: dict[bytes, bytes], entry: _Entry) -> Refused | None:
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            message = "send Content-Length or Transfer-Encoding, not both: what is between us may read them otherwise"
+            return Refused(400, message, {"Connection": "close"})
+        keys = self._service.keys
         if keys is None:
             # Without keys the service is for this machine alone: a page elsewhere may point a name of its own at it.
             host = re.sub(r":\d*$", "", headers.get(b"host", b"").decode("latin-1"))
             is_own = host in ("127.0.0.1", "localhost", "[::1]")
             return None if is_own else Refused(403, "without API keys, requests are for 127.0.0.1 or localhost")
         scheme, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-        is_open = scope["path"] in _OPEN or scope["path"].startswith("/page/")
-        if is_open or (scheme.lower() == "bearer" and keys.has(key.strip())):
+        entry.key = keys.name_of(key.strip()) if scheme.lower() == "bearer" else None
+        if entry.key is not None or path in _OPEN or path.startswith("/page/"):
             return None
+        self._service.measures.unauthorized.inc()
         return Refused(401, "send a valid key: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
+
+
+@dataclass
+class _Entry:
+    """What the audit log says of a request: nothing of what is in its rows."""
+
+    start: float
+    key: str | None = None
+    model: str | None = None
+    rows: int | None = None
+    status: int = 499  # of a client that left before there was an answer
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the entry, with the time and how long it took."""
+        return {
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "key": self.key,
+            "model": self.model,
+            "rows": self.rows,
+            "status": self.status,
+            "seconds": round(monotonic() - self.start, 4),
+        }
 
 
 async def _answered(service: Service, answer: Callable[..., Any], request: Request) -> Response:
     """An answer of an explainer, counted and timed."""
     name = request.path_params["name"]
     version = _version(service, name)
-    start = monotonic()
+    entry: _Entry = request.scope["nicecf"]
+    entry.model = name
     status = 500
     try:
         response: Response = await answer(service, name, version, request)
@@ -144,8 +189,8 @@ async def _answered(service: Service, answer: Callable[..., Any], request: Reque
         status = 499
         return Response(status_code=499)
     finally:
-        service.measures.requests.labels(name, str(status)).inc()
-        service.measures.seconds.labels(name).observe(monotonic() - start)
+        service.measures.requests.labels(name, str(status), entry.key or "").inc()
+        service.measures.seconds.labels(name).observe(monotonic() - entry.start)
 
 
 async def _explain(service: Service, name: str, version: Version, request: Request) -> Response:
@@ -155,8 +200,8 @@ async def _explain(service: Service, name: str, version: Version, request: Reque
         return _counted(service, name, version.explain(rows, asked.arguments, asked.parameters, seconds), len(rows))
 
     key = (id(version), msgspec.json.encode(asked.parameters))
-    waiting = Waiting(key, asked.rows, work, monotonic() + asked.seconds)
-    return _json({"explanations": await _answer(service.mergers[name], waiting, request)})
+    waiting = Waiting(key, asked.rows, work, asked.seconds)
+    return _json({"explanations": await _answer(service, name, waiting, request)})
 
 
 async def _what_if(service: Service, name: str, version: Version, request: Request) -> Response:
@@ -175,8 +220,8 @@ async def _what_if(service: Service, name: str, version: Version, request: Reque
 
     key = (id(version), "what-if", msgspec.json.encode(asked.parameters))
     pairs = list(zip(asked.rows, others, strict=True))
-    waiting = Waiting(key, pairs, work, monotonic() + asked.seconds)
-    return _json({"explanations": await _answer(service.mergers[name], waiting, request)})
+    waiting = Waiting(key, pairs, work, asked.seconds)
+    return _json({"explanations": await _answer(service, name, waiting, request)})
 
 
 async def _report(service: Service, name: str, version: Version, request: Request) -> Response:
@@ -189,8 +234,8 @@ async def _report(service: Service, name: str, version: Version, request: Reques
         return report.explanations
 
     # One report is one thing in the queue, whatever its rows; it is not merged with any other.
-    waiting = Waiting(object(), [asked.rows], work, monotonic() + asked.seconds)
-    (report,) = await _answer(service.mergers[name], waiting, request)
+    waiting = Waiting(object(), [asked.rows], work, asked.seconds)
+    (report,) = await _answer(service, name, waiting, request)
     headers = {"Content-Disposition": f'attachment; filename="{name}.html"'}
     return Response(report, headers=headers, media_type="text/html")
 
@@ -221,7 +266,16 @@ async def _asked(
     service: Service, version: Version, request: Request, most_rows: int, *, has_changes: bool = False
 ) -> _Asked:
     limits = service.limits
-    message = messages.read(await _body(request, limits.bytes, limits.seconds))
+    body = await _body(request, limits.bytes, limits.seconds)
+    # Not in the event loop, where everybody else would wait for it.
+    asked = await asyncio.to_thread(_checked, limits, version, body, most_rows, has_changes=has_changes)
+    request.scope["nicecf"].rows = len(asked.rows)
+    return asked
+
+
+def _checked(limits: Limits, version: Version, body: bytes, most_rows: int, *, has_changes: bool) -> _Asked:
+    """Read and check the body of a request; Refused with the field that is wrong."""
+    message = messages.read(body)
     parameters = message.parameters
     if message.changes is not None and not has_changes:
         raise wrong("changes", "they are for :what-if; here, leave them out")
@@ -247,12 +301,14 @@ def _count(service: Service, name: str, answers: Answers, n_rows: int) -> None:
     measures = service.measures
     measures.rows.labels(name).inc(n_rows)
     measures.not_found.labels(name).inc(answers.n_not_found)
+    measures.stopped_early.labels(name).inc(answers.n_stopped_early)
     measures.model_calls.labels(name).inc(answers.model_calls)
     measures.model_rows.labels(name).inc(answers.model_rows)
 
 
-async def _answer(merger: Merger, waiting: Waiting, request: Request) -> list[Any]:
+async def _answer(service: Service, name: str, waiting: Waiting, request: Request) -> list[Any]:
     """The answers for a request, as soon as they are there; if the client goes, its place is free."""
+    merger = service.mergers[name]
     merger.put(waiting)
     gone = asyncio.ensure_future(_disconnected(request))
     try:
@@ -260,10 +316,13 @@ async def _answer(merger: Merger, waiting: Waiting, request: Request) -> list[An
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not waiting.answer.done():
             raise ClientDisconnect
-        return waiting.answer.result()
+        answers = waiting.answer.result()
+        service.note_answer(name, has_failed=False)
+        return answers
     except (Refused, ClientDisconnect):
         raise
     except ModelError as error:
+        service.note_answer(name, has_failed=True)
         log.warning("the model failed: %s", error)
         raise Refused(502, "the model failed on this request") from None
     except NicecfError as error:
@@ -330,7 +389,7 @@ async def _health(service: Service, request: Request) -> Response:
 
 
 async def _ready(service: Service, request: Request) -> Response:
-    waiting = service.not_ready
+    waiting = await service.not_ready()
     return _json({"ready": not waiting, **({"not_ready": waiting} if waiting else {})}, 503 if waiting else 200)
 
 
@@ -354,7 +413,7 @@ async def _model(service: Service, request: Request) -> Response:
     return _json(
         {
             "name": name,
-            "ready": name not in service.not_ready,
+            "ready": name not in await service.not_ready(),
             **description.about(version),
             "limits": {
                 "rows": limits.rows,

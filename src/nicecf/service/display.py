@@ -41,6 +41,7 @@ class Display:
             "obstacle": "" if self.are_chosen else said.named_obstacle,
             "relaxation": self._relaxation(self.batch.relaxations[at]),
             "notes": [self.formatter.clauses(one) for one in self.batch.notes[at]],
+            "proof": said.proof or "",
         }
 
     def of_counterfactual(self, at: int, said: FormattedExplanation) -> Object:

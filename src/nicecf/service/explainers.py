@@ -6,18 +6,23 @@ import asyncio
 import logging
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from time import monotonic
 
 from nicecf.exceptions import OptionError, listed
 from nicecf.nice import NICE
 from nicecf.service import page
+from nicecf.service.audit import AuditLog
 from nicecf.service.keys import Keys
 from nicecf.service.limits import Limits
 from nicecf.service.measures import Measures
-from nicecf.service.merging import Merger
+from nicecf.service.merging import Merger, Waiting
+from nicecf.service.refusals import Refused
 from nicecf.service.version import Version, version_of
 from nicecf.support.types import Table
 from nicecf.views.words.wording import Wording
@@ -25,6 +30,10 @@ from nicecf.views.words.wording import Wording
 log = logging.getLogger("nicecf.service")
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+# After as many failures in a row, it is asked whether the model works at all.
+_SUSPICIOUS = 3
+# Seconds between two such questions, and until an answer is there.
+_PROBE_EVERY, _PROBE_SECONDS = 2.0, 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +66,7 @@ class Service:
         limits: Limits | None = None,
         keys: Keys | None = None,
         keys_file: str | None = None,
+        audit_log: str | None = None,
         look_every: float = 1.0,
     ) -> None:
         for name in sources:
@@ -67,6 +77,7 @@ class Service:
         self.limits = limits or Limits()
         self.measures = Measures()
         self.keys = Keys.of_file(keys_file) if keys_file is not None else keys
+        self.audit = None if audit_log is None else AuditLog(audit_log)
         self._keys_file = keys_file
         self._look_every = look_every
         self._sources = dict(sources)
@@ -74,12 +85,15 @@ class Service:
         self._keys_state = None if keys_file is None else _state(keys_file)
         self.versions = {name: _version_from(source) for name, source in sources.items()}
         self.mergers: dict[str, Merger] = {}
+        self._failures = Counter[str]()  # of each model, since its last answer
+        self._probes: dict[str, tuple[float, bool]] = {}  # when it was last asked, and whether it failed
 
     async def start(self) -> None:
         """Open the queues, and look after the files from now on."""
         for name in self._sources:
             self.mergers[name] = merger = Merger(self.limits)
             merger.on_call = self.measures.batch_rows.labels(name).observe
+            merger.on_refusal = partial(self._count_refusal, name)
             self.measures.waiting.labels(name).set_function(merger.__len__)
         self._looking = asyncio.create_task(self._look())
 
@@ -88,11 +102,49 @@ class Service:
         self._looking.cancel()
         for merger in self.mergers.values():
             await merger.close()
+        if self.audit is not None:
+            self.audit.close()
 
-    @property
-    def not_ready(self) -> list[str]:
-        """The explainers that cannot answer now."""
-        return [name for name in self.versions if name not in self.mergers or self.mergers[name].is_hanging]
+    def _count_refusal(self, name: str, reason: str) -> None:
+        self.measures.refused.labels(name, reason).inc()
+
+    def note_answer(self, name: str, *, has_failed: bool) -> None:
+        """Remember whether the model of an explainer answered a request or failed on it."""
+        self._failures[name] = self._failures[name] + 1 if has_failed else 0
+
+    async def not_ready(self) -> list[str]:
+        """Return the explainers that cannot answer now.
+
+        Where the last requests have all failed, the rows may be at fault, or the model: it is asked about rows that it
+        knows.
+        """
+        return [name for name in self.versions if await self._is_down(name)]
+
+    async def _is_down(self, name: str) -> bool:
+        if name not in self.mergers or self.mergers[name].is_hanging:
+            return True
+        if self._failures[name] < _SUSPICIOUS:
+            return False
+        time, has_failed = self._probes.get(name, (-_PROBE_EVERY, False))
+        if monotonic() - time >= _PROBE_EVERY:
+            has_failed = await self._probe(name)
+            self._probes[name] = monotonic(), has_failed
+        return has_failed
+
+    async def _probe(self, name: str) -> bool:
+        """Ask a model about rows that it knows; return whether it fails."""
+        version = self.versions[name]
+        query = Waiting(object(), [None], lambda rows, seconds: version.check_model(), self.limits.seconds)
+        try:
+            self.mergers[name].put(query)
+            await asyncio.wait_for(query.answer, _PROBE_SECONDS)
+        except Refused:  # there is too much to do, which says nothing about the model
+            return False
+        except Exception:
+            self.mergers[name].leave(query)
+            return True
+        self.note_answer(name, has_failed=False)
+        return False
 
     async def _look(self) -> None:
         while True:
@@ -106,12 +158,19 @@ class Service:
             if state != self._states[name] and None not in state:
                 self._states[name] = state
                 await self._load(name, source)
-        if self._keys_file is not None and self._keys_state != (now := _state(self._keys_file)) and now is not None:
+        if self._keys_file is not None and self._keys_state != (now := _state(self._keys_file)):
             self._keys_state = now
-            try:
-                self.keys = Keys.of_file(self._keys_file)
-            except Exception as error:
-                log.error("the changed keys were not taken up: %s", error)
+            self._read_keys(self._keys_file)
+
+    def _read_keys(self, path: str) -> None:
+        """Accept the keys that a changed file has, and no others: a line that is gone, or is wrong, revokes its key."""
+        try:
+            self.keys, mistakes = Keys.parse(path)
+        except OSError as error:
+            self.keys, mistakes = Keys(), [str(error)]
+        for mistake in mistakes:
+            log.error("the file of keys: %s", mistake)
+        log.warning("the file of keys has changed: %s keys are accepted", len(self.keys.entries))
 
     async def _load(self, name: str, source: Source) -> None:
         try:

@@ -1,4 +1,4 @@
-"""API keys: a file holds their digests, never the keys; a key is checked in the same time, whatever it is."""
+"""API keys: a file holds their names and digests, never the keys; a key is checked in the same time, whatever it is."""
 
 from __future__ import annotations
 
@@ -17,37 +17,47 @@ _LINE = re.compile(r"(?P<name>[\w.@-]{1,100}):sha256:(?P<digest>[0-9a-f]{64})")
 
 @dataclass(frozen=True)
 class Keys:
-    """The digests of the keys that are accepted.
+    """The keys that are accepted: a name and a digest of each. Several may have the same name.
 
-    >>> Keys((digest("secret"),)).has("secret"), Keys((digest("secret"),)).has("Secret")
-    (True, False)
+    >>> keys = Keys((("backoffice", digest("secret")),))
+    >>> keys.name_of("secret"), keys.name_of("Secret")
+    ('backoffice', None)
     """
 
-    digests: tuple[str, ...]
+    entries: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of_file(cls, path: str | os.PathLike[str]) -> Keys:
-        """The keys in a file: a line ``name:sha256:digest`` for each; empty lines and those with a # are left out."""
-        with open(existing(path), encoding="utf-8", errors="replace") as file:
-            lines = [line.strip() for line in file]
-        digests = []
-        for number, line in enumerate(lines, 1):
-            if not line or line.startswith("#"):
-                continue
-            found = _LINE.fullmatch(line)
-            if found is None:  # not shown: it may be a key
-                raise FileError(
-                    f"{path}, line {number}, is not of the form name:sha256:digest. Write it with --new-key."
-                )
-            digests.append(found["digest"])
-        if not digests:
+        """Read a line ``name:sha256:digest`` for each key; empty lines and those with a # are left out."""
+        keys, errors = cls.parse(path)
+        if errors:
+            raise FileError(errors[0])
+        if not keys.entries:
             raise FileError(f"{path} contains no keys. Add one with --new-key.")
-        return cls(tuple(digests))
+        return keys
 
-    def has(self, key: str) -> bool:
-        """Whether a key is among them; all are compared, in constant time."""
+    @classmethod
+    def parse(cls, path: str | os.PathLike[str]) -> tuple[Keys, list[str]]:
+        """Return the keys in a file, and what is wrong with its other lines."""
+        entries, errors = [], []
+        with open(existing(path), encoding="utf-8", errors="replace") as file:
+            for number, line in enumerate(map(str.strip, file), 1):
+                if not line or line.startswith("#"):
+                    continue
+                found = _LINE.fullmatch(line)
+                if found is None:  # not shown: it may be a key
+                    errors.append(
+                        f"{path}, line {number}, is not of the form name:sha256:digest. Write it with --new-key."
+                    )
+                else:
+                    entries.append((found["name"], found["digest"]))
+        return cls(tuple(entries)), errors
+
+    def name_of(self, key: str) -> str | None:
+        """Return the name of a key, None if it is not accepted; all are compared, in constant time."""
         given = digest(key)
-        return sum(hmac.compare_digest(given, one) for one in self.digests) > 0  # not any(), which stops at one
+        names = [name for name, one in self.entries if hmac.compare_digest(given, one)]
+        return names[0] if names else None
 
 
 def digest(key: str) -> str:

@@ -13,7 +13,8 @@ class Limits:
     the most that a request can ask for; ``n`` counterfactuals of a row; ``table_rows`` and ``file_bytes`` of a file
     that is uploaded, and ``report_rows`` of a report. ``patience``: how many seconds a model may take
     beyond that, before it counts as hanging. Of each explainer: ``queue``, the requests that may wait; ``together``,
-    the rows in one call; ``window``, the seconds to wait for others, 0 for no merging at all.
+    the rows in one call; ``window``, the seconds to wait for others, 0 for no merging at all. Of the server:
+    ``connections`` that may be open; ``header_seconds`` until the headers of a request must be there.
     """
 
     rows: int = 100
@@ -27,3 +28,5 @@ class Limits:
     queue: int = 256
     together: int = 256
     window: float = 0.003
+    connections: int = 512
+    header_seconds: float = 10.0

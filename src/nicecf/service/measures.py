@@ -11,14 +11,24 @@ _ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Measures:
-    """The counters of one service. ``model`` is always the name of an explainer, never what a request calls it."""
+    """The counters of one service.
+
+    ``model`` is always the name of an explainer, and ``key`` that of a key, never what a request calls it.
+    """
 
     def __init__(self) -> None:
         self._registry = registry = CollectorRegistry()
         by_model: dict[str, Any] = {"labelnames": ("model",), "registry": registry}
         self.requests = Counter(
-            "nicecf_requests", "Answered requests for explanations", ("model", "status"), registry=registry
+            "nicecf_requests", "Answered requests for explanations", ("model", "status", "key"), registry=registry
         )
+        self.refused = Counter(
+            "nicecf_refused",
+            "Requests that were not searched: queue_full, no_time, hanging",
+            ("model", "reason"),
+            registry=registry,
+        )
+        self.unauthorized = Counter("nicecf_unauthorized", "Requests without a valid key", registry=registry)
         self.seconds = Histogram(
             "nicecf_request_seconds", "From the request to its answer", ("model",), buckets=_SECONDS, registry=registry
         )
@@ -26,7 +36,8 @@ class Measures:
             "nicecf_batch_rows", "Rows explained in one call", ("model",), buckets=_ROWS, registry=registry
         )
         self.rows = Counter("nicecf_rows", "Rows explained", **by_model)
-        self.not_found = Counter("nicecf_not_found", "Rows without a counterfactual", **by_model)
+        self.not_found = Counter("nicecf_not_found", "Rows without a counterfactual, searched to the end", **by_model)
+        self.stopped_early = Counter("nicecf_stopped_early", "Rows whose search ended as time was up", **by_model)
         self.model_calls = Counter("nicecf_model_calls", "Calls of the model", **by_model)
         self.model_rows = Counter("nicecf_model_rows", "Rows sent to the model", **by_model)
         self.waiting = Gauge("nicecf_waiting_requests", "Requests that wait", **by_model)

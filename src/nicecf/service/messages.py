@@ -24,23 +24,31 @@ class Range(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
     high: str | int | float | None = None
 
 
+# Names of features, values of one feature, and pairs or groups: what one request can ask to be checked is bounded.
+Names: TypeAlias = Annotated[list[str], Meta(max_length=10_000)]
+Values: TypeAlias = Annotated[list[Cell], Meta(max_length=10_000)]
+Order: TypeAlias = Annotated[list[Label], Meta(max_length=1_000)]
+Pair: TypeAlias = Annotated[list[Cell], Meta(min_length=2, max_length=2)]
+Ends: TypeAlias = Annotated[list[str | int | float], Meta(min_length=2, max_length=2)]
+
+
 class Rules(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, frozen=True):
     """Rules that every counterfactual keeps, on top of those of the explainer: see nicecf.Constraints."""
 
-    immutable: list[str] = []
-    increasing: list[str] | dict[str, list[Label]] = []
-    decreasing: list[str] | dict[str, list[Label]] = []
+    immutable: Names = []
+    increasing: Names | dict[str, Order] = []
+    decreasing: Names | dict[str, Order] = []
     ranges: dict[str, Range] = {}
-    allowed: dict[str, list[Cell]] = {}
+    allowed: dict[str, Values] = {}
     max_changes: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
-    forbid: dict[str, list[Annotated[list[Cell], Meta(min_length=2, max_length=2)]]] = {}
+    forbid: dict[str, Annotated[list[Pair], Meta(max_length=1_000)]] = {}
     step: dict[str, str | int | float] = {}
-    within: dict[str, str | int | float | list[str | int | float]] = {}
-    groups: list[list[str]] = []
+    within: dict[str, str | int | float | Ends] = {}
+    groups: Annotated[list[Names], Meta(max_length=1_000)] = []
     relations: Annotated[list[Annotated[str, Meta(max_length=1_000)]], Meta(max_length=100)] = []
-    may_change: list[str] = []
+    may_change: Names = []
     may_become_missing: bool = True
-    protected: list[str] = []
+    protected: Names = []
 
 
 class Parameters(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True, frozen=True):
@@ -49,9 +57,11 @@ class Parameters(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only
     ``target``: a class, or several; any other class without it. ``target_score``: the scores wanted, low and high, null
     for an open end. ``n``: at most so many counterfactuals per row. ``budget``: seconds until the best valid answer so
     far is returned. ``feature_weights``: what it costs to change a feature, 1 by default. ``plans``: a menu for each
-    row, with the best by each measure before the ``n`` that change different features. ``language``: that of all
-    texts. ``display``: add what a page shows: names, values and the line as people read them. ``letter``: add the
-    letter about each counterfactual. ``record``: add the audit record of each, for nicecf replay.
+    row, with the best by each measure before the ``n`` that change different features. ``min_probability``: the least
+    probability of a counterfactual's class. ``include``: what else is added; ``"regions"``: the values with which each
+    counterfactual still holds. ``language``: that of all texts. ``display``: add what a page shows: names, values and
+    the line as people read them. ``letter``: add the letter about each counterfactual. ``record``: add the audit record
+    of each, for nicecf replay.
     """
 
     target: Label | list[Label] | None = None
@@ -63,6 +73,8 @@ class Parameters(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only
     budget: Annotated[float, Meta(gt=0)] | None = None
     feature_weights: dict[str, Annotated[float, Meta(gt=0)]] | None = None
     plans: bool = False
+    min_probability: Annotated[float, Meta(gt=0, le=1)] | None = None
+    include: Annotated[list[Literal["regions"]], Meta(max_length=1)] = []
     language: Literal["en", "de"] = "en"
     display: bool = False
     letter: bool = False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,14 @@ import numpy as np
 from nicecf.exceptions import did_you_mean, listed, plain
 from nicecf.results.records import feature_keys
 from nicecf.service.messages import Cell
-from nicecf.service.refusals import wrong
+from nicecf.service.refusals import shown, wrong
 from nicecf.support.types import Floats, Table
 from nicecf.tables.column import Column
 from nicecf.tables.files.json_lines import json_cell
 from nicecf.tables.schema import Schema
 
 # As in tables: squares and sums of larger numbers overflow.
-_LARGEST = 1e150
+LARGEST = 1e150
 _LONGEST_TEXT = 10_000
 
 
@@ -28,7 +28,8 @@ class ColumnReader:
     """One column: what its cells are in JSON, and which number stands for each.
 
     ``kind``: number, boolean, text, date or duration, or category where it is of several kinds. ``codes``: the
-    categories that training had, as JSON has them. ``is_closed``: there can be no others.
+    categories that training had, as JSON has them. ``is_closed``: there can be no others. ``largest``: the largest
+    number that is read.
     """
 
     key: str
@@ -36,14 +37,15 @@ class ColumnReader:
     kind: str
     codes: Mapping[tuple[bool, Any], int] = field(default_factory=dict)
     is_closed: bool = False
+    largest: float = LARGEST
 
     @classmethod
-    def of(cls, key: str, column: Column) -> ColumnReader:
+    def of(cls, key: str, column: Column, largest: float) -> ColumnReader:
         """The reader of a column of the training table."""
         if column.temporal is not None:
             return cls(key, column, column.temporal.kind)
         if not column.is_categorical:
-            return cls(key, column, "number")
+            return cls(key, column, "number", largest=largest)
         levels = [json_cell(level) for level in column.levels]
         sorts = {_sort(level) for level in levels}
         kind = next(iter(sorts)) if len(sorts) == 1 else "category"
@@ -56,30 +58,30 @@ class ColumnReader:
         if cell is None:
             return None
         if isinstance(cell, (list, dict)):
-            return f"a cell is a number, text, true, false or null, got {_shown(cell)}"
+            return f"a cell is a number, text, true, false or null, got {shown(cell)}"
         if self.column.temporal is not None:
             return self._check_moment(cell)
         if self.kind != "category" and _sort(cell) != self.kind:
-            return f"expected {_EXPECTED[self.kind]} or null, got {_shown(cell)}"
-        if not isinstance(cell, (str, bool)) and not abs(cell) <= _LARGEST:
-            return f"the number is too large, got {_shown(cell)}"
+            return f"expected {_EXPECTED[self.kind]} or null, got {shown(cell)}"
+        if not isinstance(cell, (str, bool)) and not abs(cell) <= self.largest:
+            return f"the number is too large, got {shown(cell)}; it can be at most {self.largest:.2g}"
         if isinstance(cell, str) and len(cell) > _LONGEST_TEXT:
             return f"text has at most {_LONGEST_TEXT:,} characters, got {len(cell):,}"
         if self.column.is_categorical and self.is_closed and _key(cell) not in self.codes:
             known = [json_cell(level) for level in self.column.told_levels]
-            return f"{_shown(cell)} is not one of its values: {listed(known)}.{did_you_mean(cell, known)}"
+            return f"{shown(cell)} is not one of its values: {listed(known)}.{did_you_mean(cell, known)}"
         return None
 
     def _check_moment(self, cell: Any) -> str | None:
         temporal = self.column.temporal
         assert temporal is not None
         if not isinstance(cell, str):
-            return f"expected {temporal.words} as text or null, got {_shown(cell)}"
+            return f"expected {temporal.words} as text or null, got {shown(cell)}"
         try:
             number = temporal.number(cell)
         except (ValueError, OverflowError) as error:
-            return f"expected {temporal.words} or null, got {_shown(cell)}: {error}"
-        return f"expected a date without a time, got {_shown(cell)}" if number % temporal.smallest else None
+            return f"expected {temporal.words} or null, got {shown(cell)}: {error}"
+        return f"expected a date without a time, got {shown(cell)}" if number % temporal.smallest else None
 
     def encoded(self, cells: Sequence[Cell]) -> tuple[Floats, Column]:
         """Checked cells as numbers, and the column, with the categories that training never saw."""
@@ -109,17 +111,23 @@ class RowReader:
     columns: tuple[ColumnReader, ...]
 
     @classmethod
-    def of(cls, schema: Schema) -> RowReader:
-        """The reader for tables of a schema; SchemaError if two columns would have the same name in JSON."""
-        keys = feature_keys(schema.names)
-        return cls(schema, tuple(ColumnReader.of(key, one) for key, one in zip(keys, schema.columns, strict=True)))
+    def of(cls, schema: Schema, *, largest: float = LARGEST) -> RowReader:
+        """The reader for tables of a schema; SchemaError if two columns would have the same name in JSON.
+
+        ``largest``: the largest number that the model takes.
+        """
+        columns = zip(feature_keys(schema.names), schema.columns, strict=True)
+        return cls(schema, tuple(ColumnReader.of(key, one, largest) for key, one in columns))
 
     def named(self, key: str, field: str) -> Hashable:
         """The name of a feature in the training table, by its name in JSON; Refused if there is none."""
-        names = {one.key: one.column.name for one in self.columns}
-        if key not in names:
-            raise wrong(field, f"there is no feature {key!r}.{did_you_mean(key, names)}")
-        return names[key]
+        if key not in self._positions:
+            raise wrong(field, f"there is no feature {key[:100]!r}.{did_you_mean(key[:100], self._positions)}")
+        return self.columns[self._positions[key]].column.name
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {one.key: position for position, one in enumerate(self.columns)}
 
     def read(self, instances: Sequence[Any]) -> list[list[Cell]]:
         """The cells of each row in the order of ``fit``, checked; Refused with the field that is wrong."""
@@ -127,14 +135,14 @@ class RowReader:
 
     def changed(self, rows: Sequence[Sequence[Cell]], changes: Sequence[Mapping[str, Cell]]) -> list[list[Cell]]:
         """Rows that were read, with other cells in some places; Refused with the field that is wrong."""
-        place_of = {one.key: j for j, one in enumerate(self.columns)}
         changed = [list(row) for row in rows]
         for at, (row, cells) in enumerate(zip(changed, changes, strict=True)):
             for key, cell in cells.items():
                 self.named(key, f"changes[{at}]")
-                if (said := self.columns[place_of[key]].check(cell)) is not None:
+                position = self._positions[key]
+                if (said := self.columns[position].check(cell)) is not None:
                     raise wrong(f"changes[{at}].{key}", said)
-                row[place_of[key]] = cell
+                row[position] = cell
         return changed
 
     def _row(self, instance: Any, where: str) -> list[Cell]:
@@ -145,20 +153,20 @@ class RowReader:
             if len(cells) != len(self.columns):
                 raise wrong(where, f"expected {len(self.columns)} cells in the order of the schema, got {len(cells)}")
         else:
-            raise wrong(where, f"a row is an object or a list, got {_shown(instance)}")
+            raise wrong(where, f"a row is an object or a list, got {shown(instance)}")
         for column, cell in zip(self.columns, cells, strict=True):
             if (said := column.check(cell)) is not None:
                 raise wrong(f"{where}.{column.key}", said)
         return cells
 
     def _of_object(self, instance: Mapping[str, Any], where: str) -> list[Cell]:
-        keys = [one.key for one in self.columns]
-        lacking = [key for key in keys if key not in instance]
-        more = [key for key in instance if key not in set(keys)]
-        if more:
-            raise wrong(f"{where}.{more[0][:100]}", f"there is no such feature.{did_you_mean(more[0][:100], keys)}")
-        if lacking:
-            raise wrong(f"{where}.{lacking[0]}", "it is missing; send null if the value is not known")
+        keys = self._positions
+        more = next((key[:100] for key in instance if key not in keys), None)
+        if more is not None:
+            raise wrong(f"{where}.{more}", f"there is no such feature.{did_you_mean(more, keys)}")
+        lacking = next((key for key in keys if key not in instance), None)
+        if lacking is not None:
+            raise wrong(f"{where}.{lacking}", "it is missing; send null if the value is not known")
         return [instance[key] for key in keys]
 
     def table(self, rows: Sequence[Sequence[Cell]]) -> Table:
@@ -195,8 +203,3 @@ def _sort(cell: Any) -> str:
 def _key(cell: Any) -> tuple[bool, Any]:
     """True is not 1."""
     return isinstance(cell, bool), cell
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=True)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from nicecf.exceptions import OptionError, did_you_mean, listed
+from nicecf.exceptions import ModelError, OptionError, did_you_mean, listed
 from nicecf.explain.ask import Call
+from nicecf.explain.min_probability import check_margin
 from nicecf.explain.what_if import what_if
 from nicecf.nice import NICE
 from nicecf.results.counterfactuals import Counterfactuals
@@ -20,12 +22,16 @@ from nicecf.service.answers import Answers, answers_of, counted
 from nicecf.service.examples import examples_of
 from nicecf.service.messages import Cell, Parameters, Rules
 from nicecf.service.refusals import wrong
-from nicecf.service.rows import RowReader
+from nicecf.service.rows import LARGEST, RowReader
+from nicecf.support.clock import now
 from nicecf.support.types import Json, Label, Table
 from nicecf.tables.files.json_lines import json_cell
 from nicecf.views.words.wording import Wording
 
 Rows = Sequence[Sequence[Cell]]
+
+# No number of single precision, which trees compute in, is as large.
+_BEYOND_SINGLE = 1e39
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +56,8 @@ class Version:
             asked["target_class"] = self._target(parameters.target)
         if parameters.target_score is not None:
             asked["target_score"] = tuple(parameters.target_score)
+        if parameters.min_probability is not None:
+            asked["min_probability"] = self._margin(parameters)
         if parameters.rules is not None:
             asked["constraints"] = self._constraints(parameters.rules)
         if parameters.feature_weights is not None:
@@ -61,8 +69,10 @@ class Version:
 
     def explain(self, rows: Rows, arguments: dict[str, Any], parameters: Parameters, seconds: float) -> Answers:
         """Explain checked rows, all in one call; a search that takes longer ends with what it has."""
+        deadline = now() + seconds
         cfs = self._explained(rows, arguments, parameters, seconds)
-        return answers_of(cfs, self.reader, len(rows), parameters, self.wording(parameters.language))
+        wording = self.wording(parameters.language)
+        return answers_of(cfs, self.reader, len(rows), parameters, wording, deadline=deadline)
 
     def report(self, rows: Rows, arguments: dict[str, Any], parameters: Parameters, seconds: float) -> Answers:
         """The same as one HTML page for all rows."""
@@ -71,9 +81,11 @@ class Version:
 
     def what_if(self, rows: Rows, others: Rows, parameters: Parameters) -> Answers:
         """What the model says of rows and of others in their place; nothing is searched for."""
+        if parameters.include:
+            raise wrong("parameters.include", "there are no regions of what was not searched for; leave it out")
         arguments = self.arguments(parameters)
         target, scores = arguments.get("target_class", "other"), arguments.get("target_score")
-        fitted, wanted, asked = self.nice._aimed(target, scores, None)
+        fitted, wanted, asked = self.nice._aimed(target, scores, None, arguments.get("min_probability"))
         call = Call(
             self.reader.table([*rows, *others]),
             wanted,
@@ -83,6 +95,14 @@ class Version:
         cfs = Counterfactuals(what_if(call, fitted, len(rows)))
         wording = self.wording(parameters.language)
         return answers_of(cfs, self.reader, len(rows), parameters, wording, are_chosen=True)
+
+    def check_model(self) -> list[bool]:
+        """Ask the model about rows that it knows; ModelError if it fails, or has changed. The answer of one query."""
+        fitted = self.nice._fitted
+        canaries = fitted.models.canaries
+        outputs = fitted.panel.outputs(fitted.schema.decode(canaries.values), len(canaries.values))
+        canaries.check(outputs, fitted.panel)
+        return [True]
 
     def wording(self, language: str) -> Wording:
         """How things are called in a language."""
@@ -107,6 +127,17 @@ class Version:
             self._variants[key] = self.nice.with_search(optimize=optimize, search=search)  # type: ignore[arg-type]  # checked by the message
         return self._variants[key]
 
+    def _margin(self, parameters: Parameters) -> float:
+        least, panel = parameters.min_probability, self.nice._fitted.panel
+        assert least is not None
+        if parameters.target_score is not None:
+            raise wrong("parameters.min_probability", "it is for classes; target_score says which scores are wanted")
+        try:
+            check_margin(least, panel)
+        except OptionError as error:
+            raise wrong("parameters", str(error)) from None
+        return least
+
     def _target(self, given: Any) -> Any:
         classes = list(self.nice.classes_)
         known = [json_cell(label) for label in classes]
@@ -114,7 +145,10 @@ class Version:
             raise wrong("parameters.target", "the model returns scores: use target_score, such as [5000, null]")
         for one in given if isinstance(given, list) else [given]:
             if (type(one), one) not in [(type(label), label) for label in known]:
-                raise wrong("parameters.target", f"{one!r} is not a class: {listed(known)}.{did_you_mean(one, known)}")
+                name = one[:100] if isinstance(one, str) else one
+                raise wrong(
+                    "parameters.target", f"{name!r} is not a class: {listed(known)}.{did_you_mean(name, known)}"
+                )
         if given == []:
             raise wrong("parameters.target", f"name at least one class: {listed(known)}.")
         return [classes[known.index(one)] for one in (given if isinstance(given, list) else [given])]
@@ -148,9 +182,26 @@ def version_of(
     ``examples``: rows to try it with, in place of drawn ones.
     """
     nice._check_fitted()
-    reader = RowReader.of(nice._fitted.schema.full)
-    shown = examples_of(nice, reader, examples) if with_examples else []
-    return Version(nice, reader, shown, wordings or {}, _class_of(nice, target))
+    reader = RowReader.of(nice._fitted.schema.full, largest=_largest_number(nice))
+    made = examples_of(nice, reader, examples) if with_examples else []
+    return Version(nice, reader, made, wordings or {}, _class_of(nice, target))
+
+
+def _largest_number(nice: NICE) -> float:
+    """Return the largest number that the model takes: it is asked about one beyond those of single precision.
+
+    A row that the model refuses costs every request that it is merged with a call.
+    """
+    schema = nice._fitted.schema
+    row = schema.expand(nice._fitted.models.canaries.values[:1]).copy()
+    is_number = np.array([not one.is_categorical and one.temporal is None for one in schema.full.columns])
+    row[:, is_number] = _BEYOND_SINGLE
+    try:
+        with np.errstate(all="ignore"):
+            nice._fitted.panel.outputs(schema.full.decode(row), len(row))
+    except ModelError:
+        return float(np.finfo(np.float32).max)
+    return LARGEST
 
 
 def _check_solver() -> None:

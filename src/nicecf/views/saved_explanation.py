@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from nicecf.results.batch import OUT_OF_TIME
 from nicecf.rules.moments import moment_of
 from nicecf.search.proofs import NO_PROOF, Proof
 from nicecf.support.formats import one_line
@@ -161,6 +162,7 @@ class Outcome:
             is_score=self.is_score,
             is_same=bool(changes) and not self.is_score and self.predicted == self.predicted_after,
             proof=self._proven(wording),
+            is_cut=self.reason_kind in OUT_OF_TIME,
             **told,
         )
 

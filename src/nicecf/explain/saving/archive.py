@@ -167,6 +167,7 @@ def _understood(path: str | os.PathLike[str], reading: Callable[[], tuple[dict[s
 def _mapped(path: str | os.PathLike[str], file: BinaryIO, by: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The same of a file of which some members are mapped."""
     with zipfile.ZipFile(file) as zipped:
+        entries = _entries(path, zipped, file.seek(0, os.SEEK_END))
         if zipped.comment != _SEAL_OF_MANIFEST + _digest(zipped.read(MANIFEST)).encode():
             raise FileError(
                 f"{path} is damaged: its bytes are not those that were saved. Copy the file again, or save the "
@@ -176,7 +177,7 @@ def _mapped(path: str | os.PathLike[str], file: BinaryIO, by: str) -> tuple[dict
         whole, may_be_written = (
             mmap.mmap(file.fileno(), 0, access=access) for access in (mmap.ACCESS_READ, mmap.ACCESS_COPY)
         )
-        manifest, entries = _listed(path, zipped, by, most=len(whole))
+        manifest = _listed(path, zipped, entries, by)
         members: dict[str, Any] = {}
         for name, said in manifest["members"].items():
             entry = entries[name]
@@ -217,31 +218,43 @@ def _check_digest(path: Any, name: str, parts: Iterable[Any], said: Mapping[str,
         raise FileError(f"{path} is damaged: {name!r} is not what was saved. Save the explainer again.")
 
 
-def _listed(
-    path: str | os.PathLike[str], zipped: zipfile.ZipFile, by: str, *, most: int
-) -> tuple[dict[str, Any], dict[str, zipfile.ZipInfo]]:
-    """The manifest, and the entries of a zip, of which each is one that the manifest names."""
+def _entries(path: str | os.PathLike[str], zipped: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
+    """Return the entries of a zip by their names; FileError if to read them could take more than ``size`` bytes.
+
+    That is the size of the file. Nothing is read before: a few bytes can be compressed zeros without end. What a member
+    says of itself in its own header is not believed, neither here nor by `zipfile`.
+    """
     entries = {entry.filename: entry for entry in zipped.infolist()}
     if len(entries) < len(zipped.infolist()):
         raise FileError(f"{path} is not a saved explainer: the zip has two members with the same name.")
     for entry in entries.values():
-        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size > most:
+        if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
             raise FileError(f"{path} is not a saved explainer: {entry.filename!r} is compressed.")
-    manifest = json.loads(zipped.read(MANIFEST), parse_constant=_refuse)
+    if sum(entry.file_size for entry in entries.values()) > size:
+        raise FileError(f"{path} is not a saved explainer: its members are larger than the file.")
+    if MANIFEST not in entries:
+        raise FileError(f"{path} is not a saved explainer: the zip has no {MANIFEST}.")
+    return entries
+
+
+def _listed(
+    path: str | os.PathLike[str], zipped: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo], by: str
+) -> dict[str, Any]:
+    """Return the manifest of a zip, of which each entry is one that the manifest names."""
+    manifest: dict[str, Any] = json.loads(zipped.read(MANIFEST), parse_constant=_refuse)
     _check_format(path, manifest, by)
     about = manifest["members"]
     missing, added = sorted(set(about) - set(entries)), sorted(set(entries) - {MANIFEST, *about})
     if missing or added:
         what = f"{listed(missing)} is missing" if missing else f"{listed(added)} was added"
         raise FileError(f"{path} is damaged: in the zip, {what}. Save the explainer again.")
-    return manifest, entries
+    return manifest
 
 
 def _opened(path: str | os.PathLike[str], held: bytes, by: str) -> tuple[dict[str, Any], dict[str, Any]]:
     with zipfile.ZipFile(io.BytesIO(held)) as zipped:
-        if MANIFEST not in zipped.namelist():
-            raise FileError(f"{path} is not a saved explainer: the zip has no {MANIFEST}.")
-        manifest, entries = _listed(path, zipped, by, most=len(held))
+        entries = _entries(path, zipped, len(held))
+        manifest = _listed(path, zipped, entries, by)
         members = {}
         for name, said in manifest["members"].items():
             members[name] = zipped.read(name) if entries[name].file_size == said["size"] else b""

@@ -10,6 +10,7 @@ import pandas as pd
 
 from nicecf.exceptions import FileError, NicecfError, plain
 from nicecf.explain.saving.archive import Damaged
+from nicecf.explain.saving.batches import uncompressed
 from nicecf.explain.saving.checks import check_column, check_statistics, floats, keys, sequence, switch, whole, wholes
 from nicecf.explain.saving.dtypes import (
     CONTAINERS,
@@ -216,16 +217,17 @@ def table_to_arrow(values: Floats, schema: Schema) -> bytes:
 def table_from_arrow(held: bytes, schema: Schema, n_rows: int) -> Floats:
     """The encoded rows from the file; Damaged if it does not have the columns of the schema."""
     pa, forms = arrow(), _forms(schema)
-    with arrow(".ipc").open_file(pa.BufferReader(held)) as reader:
+    with uncompressed(held) as reader:
         expected = pa.schema([(form.name, form.type) for form in forms])
         found = extension_in(reader.schema)
         if found is not None:
             raise Damaged(f"column {found[0]!r} of its table is of the extension type {found[1]!r}")
         if not reader.schema.equals(expected):
             raise Damaged("the columns of its table do not match its manifest")
-        if reader.num_record_batches != 1:
-            raise Damaged("its table is split into several batches")
-        batch = reader.get_batch(0)
+        batches = list(reader)
+    if len(batches) != 1:
+        raise Damaged("its table is split into several batches")
+    (batch,) = batches
     batch.validate(full=True)
     if batch.num_rows != n_rows:
         raise Damaged(f"its table has {batch.num_rows} rows, but its manifest says {n_rows}")

@@ -12,7 +12,9 @@ from nicecf.exceptions import FileError
 from nicecf.models.files.model_format import Trust, said
 from nicecf.support.extras import require
 
-# Types that skops does not trust although they only hold values: the dtype of an empty array, a column selector.
+# Types that skops does not trust although they only hold values: the dtype of an empty array, a column selector. A tree
+# of scikit-learn is not among them: it does not check which node follows which, so that a forged one makes predict read
+# memory that is not its own.
 _HARMLESS = {"numpy.dtype", "sklearn.compose._column_transformer.make_column_selector"}
 
 

@@ -12,7 +12,7 @@ from nicecf.rules.expressions import Expression
 from nicecf.rules.kinds.kind import Candidate, Kind, Relaxed
 from nicecf.rules.parameters import Feature, Line, by_feature
 from nicecf.rules.row_rules import Meaning
-from nicecf.support.phrases import Features, Field, Statement
+from nicecf.support.phrases import Features, Statement
 
 if TYPE_CHECKING:
     from nicecf.rules.constraints import Constraints
@@ -66,12 +66,10 @@ class Derived(Kind[dict[Feature, Derivation]]):
         return Meaning()  # the columns are left out of the rows that a search gets: see `rules.moving`
 
     def words(self, rules: Constraints, about: Any) -> Statement:
-        how = self.to_plain({about: rules.derived[about]})[about]
-        fields: dict[str, Field] = {
-            "feature": Features((about,)),
-            "how": how if isinstance(how, str) else how["function"],
-        }
-        return Statement("rule.derived", fields)
+        how, feature = rules.derived[about], Features((about,))
+        if isinstance(how, Expression):
+            return Statement("rule.derived", {"feature": feature, "how": str(how)})
+        return Statement("rule.computed", {"feature": feature})  # the name of a function says nothing to people
 
     def relax(self, rules: Constraints, about: Any, found: Candidate) -> Relaxed:
         return self.words(rules, about), None

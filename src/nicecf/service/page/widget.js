@@ -78,8 +78,9 @@ function render({ model, el }) {
     model.save_changes();
   };
   const client = new KernelClient(model);
-  // In a page that was exported from a notebook no kernel answers: then this is all that is shown.
-  element.textContent = model.get("without_kernel");
+  // In a page that was exported from a notebook no kernel answers: then this is all that is shown. All values in it
+  // were escaped where it was made.
+  element.innerHTML = model.get("without_kernel");
   const start = () => {
     element.textContent = "";
     new Page(element, client, { isWidget: true, onkept }).start();

@@ -1,4 +1,7 @@
-"""A batch of explanations as one HTML page for people: what it is about, what changes, what it costs, and every row."""
+"""A batch of explanations as one HTML page for people: what the model asks of them, what it costs, and every case.
+
+It leads with what a manager asks; what only those need who check it, such as fingerprints, stands at the end.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,17 @@ from nicecf.results.batch import Batch
 from nicecf.support.files import writing
 from nicecf.views.documents.page import page
 from nicecf.views.plots.draw.look import PAGE_STYLE
-from nicecf.views.report import chapters
+from nicecf.views.report import basis, chapters
+from nicecf.views.report.cases import Cases
+from nicecf.views.report.examples import examples
 from nicecf.views.report.formatting import HtmlFormatter
+from nicecf.views.report.lead import head
 from nicecf.views.report.look import SCRIPT, STYLE
-from nicecf.views.report.rows import every_row, not_found
+from nicecf.views.report.rows import every_row
 from nicecf.views.summary import summary_of
-from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.wording import Wording
 
 __all__ = ["report_html", "write_report"]
-
-# So many rows show whether all are under the same rules.
-_ROWS_OF_RULES = 100
 
 
 def report_html(
@@ -34,23 +36,22 @@ def report_html(
 ) -> str:
     """The page; all values in it are escaped. The same batch gives the same bytes on the same day.
 
-    ``about``: what else the head says; ``date``: the day, by default today.
+    ``about``: what else the end says; ``date``: the day, by default today.
     """
-    formatter = HtmlFormatter(Formatter.of(batch, wording))
+    formatter = HtmlFormatter.of(batch, wording)
     phrases = formatter.wording.phrases
     title = phrases["report.title"] if title is None else str(title)
-    summary = summary_of(batch, None, formatter.wording)
-    known = batch.provenance.about()
-    rules = [batch.provenance.rules(int(row)) for row in batch.rows[:_ROWS_OF_RULES]]
+    cases, summary = Cases.from_batch(batch), summary_of(batch, None, formatter.wording)
     parts = [
-        chapters.head(title, len(batch), summary, formatter),
-        chapters.about(batch, known, about or {}, date or dt.date.today(), formatter),
-        chapters.asked(batch, known, rules, formatter),
-        chapters.unseen(summary, formatter),
-        not_found(batch, formatter),
-        chapters.what_changes(batch, summary, formatter),
-        chapters.costs(summary, known["options"], formatter),
+        head(title, date or dt.date.today(), cases, len(batch), formatter),
+        chapters.what_changes(cases, summary, formatter),
+        examples(cases, formatter),
+        chapters.no_way(cases, formatter),
+        chapters.costs(cases, summary, batch.provenance.options, formatter),
+        chapters.unseen(cases, formatter),
+        basis.asked(batch, formatter),
         every_row(batch, formatter),
+        basis.about(batch, about or {}, formatter),
     ]
     body = "\n".join(part for part in parts if part)
     return page(title, body, style=PAGE_STYLE + STYLE, script=SCRIPT, language=phrases["report.language"])

@@ -7,10 +7,15 @@ import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from decimal import Decimal
 
-from nicecf.support.formats import one_line
+import numpy as np
+
+from nicecf.results.batch import Batch
 from nicecf.support.types import CellValue, Json, Label
+from nicecf.tables.statistics import ColumnStatistics
 from nicecf.views.documents import html
+from nicecf.views.documents.columns import significant
 from nicecf.views.documents.document import NOTHING
 from nicecf.views.documents.html import TableLook, text
 from nicecf.views.documents.page import bar
@@ -20,13 +25,30 @@ from nicecf.views.words.wording import Wording
 
 # A name that is longer may be broken between its parts.
 _LONG_NAME = 24
+# Beyond these, digits before the point are no longer those of the number.
+_LARGEST_IN_DIGITS = 1e15
 
 
 @dataclass(frozen=True)
 class HtmlFormatter:
-    """Names of features and classes, and values with their units, as HTML."""
+    """Names of features and classes, and values with their units, as HTML.
+
+    ``columns``: what the training columns look like, by feature. ``protected``: the positions of the features that
+    the page does not name, since they are protected in some row.
+    """
 
     formatter: Formatter
+    columns: Mapping[Hashable, ColumnStatistics]
+    protected: frozenset[int]
+    protected_names: frozenset[Hashable]
+
+    @classmethod
+    def of(cls, batch: Batch, wording: Wording | None) -> HtmlFormatter:
+        """Raises OptionError if the wording is not one, or names what the batch does not have."""
+        protected = frozenset[int]().union(*map(batch.protected, range(len(batch))))
+        names = frozenset(batch.schema.names[j] for j in protected)
+        columns = zip(batch.schema.names, batch.provenance.statistics.columns, strict=True)
+        return cls(Formatter.of(batch, wording), dict(columns), protected, names)
 
     @property
     def wording(self) -> Wording:
@@ -55,14 +77,39 @@ class HtmlFormatter:
         return text(self.formatter.label(label))
 
     def value(self, feature: Hashable, value: CellValue) -> str:
-        """A value of a feature; a number with the digits that count."""
+        """A value of a feature; a number with the decimals of its column."""
         if isinstance(value, float):
-            return text(self.wording.measured(feature, self.teller.significant(value)))
-        if isinstance(value, bool):
-            return text(self.wording.phrases["value.true" if value else "value.false"])
+            return text(self.formatter.measured(feature, self._digits(feature, value)))
         if isinstance(value, (date, timedelta)):
             return text(self.wording.measured(feature, self.formatter.text(value)))
-        return text(self.wording.phrases["value.missing"] if value is None else one_line(str(value)))
+        return text(self.formatter.value(feature, value))
+
+    def difference(self, feature: Hashable, before: float, after: float | timedelta) -> str:
+        """What two numbers of a feature differ by, as they are shown, with its sign; a duration as it is."""
+        if isinstance(after, timedelta):
+            return self.teller.signed(after)
+        difference = Decimal(self._digits(feature, after)) - Decimal(self._digits(feature, before))
+        return ("+" if difference > 0 else "") + self.formatter.number(f"{difference:f}")
+
+    def _digits(self, feature: Hashable, value: float) -> str:
+        """Return a number as Python writes it, with as many decimals as its column is written with."""
+        column = self.columns[feature]
+        fixed = f"{value:.{column.decimals}f}"
+        is_same = np.float32(fixed) == np.float32(value)
+        # Of a measurement, the last digits tell nobody anything; a number that its column cannot hold is shown in full.
+        is_rounded = not column.is_exact and float(fixed) != 0
+        return fixed if (is_same or is_rounded) and abs(value) < _LARGEST_IN_DIGITS else significant(value)
+
+    def disclosed(self, known: Mapping[str, Json]) -> dict[str, Json]:
+        """What is known of options or rules, without what is protected."""
+        return {name: self._disclosed(value) for name, value in known.items() if name not in self.protected_names}
+
+    def _disclosed(self, value: Json) -> Json:
+        if isinstance(value, Mapping):
+            return self.disclosed(value)
+        if isinstance(value, list):
+            return [self._disclosed(one) for one in value if isinstance(one, list) or one not in self.protected_names]
+        return value
 
 
 def breakable(name: str) -> str:

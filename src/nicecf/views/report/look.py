@@ -1,6 +1,10 @@
 """How the page looks, and the few lines of script that search it; without them every row is there all the same."""
 
 STYLE = """
+.lead { font-size: 1.25rem; line-height: 1.45; margin: .8rem 0 1rem; }
+.example { border-left: 3px solid var(--bar); padding-left: .9rem; margin: 0 0 1rem; break-inside: avoid; }
+.example h3 { margin: 0 0 .2rem; }
+ul { margin: .4rem 0 .8rem; padding-left: 1.2rem; }
 .tiles { display: flex; flex-wrap: wrap; gap: .6rem; margin: 1rem 0 .6rem; }
 .tiles div { background: var(--head); border-radius: 8px; padding: .6rem 1rem; min-width: 7.5rem; flex: 0 1 auto; }
 .tiles b { display: block; font-size: 1.5rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
@@ -8,11 +12,11 @@ STYLE = """
 .facts th { white-space: nowrap; }
 .facts td { overflow-wrap: anywhere; }
 .bars { width: 100%; }
+th.n { white-space: normal; }
 .share { display: flex; align-items: center; gap: .6rem; min-width: 8rem; }
 .share span { flex: 0 0 3.2rem; text-align: right; white-space: nowrap; }
 .share .bar { flex: 1 1 4rem; margin: 0; }
-.reasons td:nth-child(2) { min-width: 8.5rem; }
-.reasons td:last-child { min-width: 15rem; }
+.reasons td:nth-child(2) { min-width: 15rem; }
 .filter { border: 0; padding: 0; margin: 0 0 .6rem; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; }
 .filter legend { float: left; padding: 0; margin-right: 1.2rem; color: var(--soft); }
 .filter label { cursor: pointer; white-space: nowrap; }
@@ -28,7 +32,9 @@ section:has(.filter [value="none"]:checked) .row:not(.none) { display: none; }
 .others { font-size: .9rem; color: var(--soft); }
 .picture { display: block; max-width: 46rem; width: 100%; min-width: 36rem; height: auto; margin: .2rem 0 .4rem; }
 @media (max-width: 40rem) { body { padding: 1rem .9rem 3rem; } .tiles div { min-width: 0; flex: 1 1 40%; }
-  th, td { padding-right: .6rem; } .reasons td:last-child { min-width: 11rem; } .facts th { white-space: normal; } }
+  th, td { padding-right: .6rem; }
+  .share { min-width: 0; } .share .bar { display: none; } .reasons td:nth-child(2) { min-width: 11rem; }
+  .facts th { white-space: normal; } }
 @page { margin: 1.5cm; }
 @media print { .search, .filter { display: none; } .row, .picture, .share { break-inside: avoid; }
   .picture { min-width: 0; max-width: 14cm; } }

@@ -1,4 +1,4 @@
-"""The chapters of the page about each row."""
+"""The chapter of the page about each case."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ _MOST_ROWS = 500
 _MOST_CELLS = 50_000
 # With a picture: each takes some 5 kB.
 _MOST_PICTURES = 50
-_REASONS_SHOWN = 20
 # In the line that a row is folded into.
 _CHANGES_SHOWN = 4
 _CHANGES_IN_A_SENTENCE = 8
@@ -32,35 +31,9 @@ _CHANGES_IN_A_SENTENCE = 8
 _KINDS = ("changed", "same", "none")
 
 
-def not_found(batch: Batch, formatter: HtmlFormatter) -> str:
-    """The rows without a counterfactual, and why."""
-    places = np.flatnonzero(~batch.found)
-    if not len(places):
-        return ""
-    missing = batch.take(places[:_MOST_ROWS])
-    rows = [
-        [
-            label,
-            chance(one.decision, named_chance(one, formatter.wording, one.chance)),
-            text(one.reason) + _proof(one) + _note(one, formatter),
-        ]
-        for label, one in zip(
-            _labels(missing, formatter), formatted(missing, formatter.formatter, ask=False), strict=True
-        )
-    ]
-    heads = [formatter.say(one) for one in ("row", "model_says", "why_none")]
-    more = rows[_REASONS_SHOWN:]
-    return section(
-        formatter.counted("without", len(places)),
-        table(heads, rows[:_REASONS_SHOWN], kind="reasons"),
-        folded(formatter.counted("more_without", len(more)), table(heads, more, kind="reasons")) if more else "",
-        _rest(len(places), "cfs.reasons", formatter),
-    )
-
-
 def every_row(batch: Batch, formatter: HtmlFormatter) -> str:
     """Each explanation behind a line of its own: the sentence, a picture, the changes, and what stays as it is."""
-    if not batch.found.any():
+    if not len(batch):
         return ""
     shown = batch.take(np.arange(min(len(batch), _MOST_ROWS)))
     kinds = np.where(is_changed(shown), "changed", np.where(shown.found, "same", "none"))
@@ -209,6 +182,8 @@ def _others(batch: Batch, formatter: HtmlFormatter) -> list[str]:
         return [f'<p class="soft">{formatter.say("others_elsewhere")}</p>'] * n
     is_changed = np.zeros((n, len(schema.columns)), dtype=bool)
     is_changed[batch.steps.row(), batch.steps.feature] = True
+    for line in range(n):
+        is_changed[line, list(batch.protected(line))] = True
     parts: list[list[str]] = [[] for _ in range(n)]
     table = schema.container.by_columns(batch.table)
     for j, position in enumerate(schema.positions(batch.table)):

@@ -251,8 +251,9 @@ def _of_numbers(moves: pd.DataFrame, place: Ints, n_places: int) -> dict[str, Fl
     quantiles = quantiles.reindex(index=range(n_places), columns=[0.1, 0.5, 0.9])
     is_median = change == quantiles[0.5].to_numpy(dtype=np.float64)[place]
     typical = _middle(moves[is_median], place[is_median]).reindex(range(n_places))
-    # Where every change is from or to a missing value, medians of the side that is known.
-    typical = typical.fillna(moves.groupby(place).median().reindex(range(n_places)))
+    # Where every change is from or to a missing value, a median of the side that is known that some row has.
+    medians = moves.groupby(place).quantile(0.5, interpolation="lower")
+    typical = typical.fillna(medians.reindex(range(n_places)))
     return {
         "p10_change": quantiles[0.1].to_numpy(dtype=np.float64),
         "median_change": quantiles[0.5].to_numpy(dtype=np.float64),

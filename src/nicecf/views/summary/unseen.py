@@ -17,10 +17,14 @@ _KINDS = {OUTSIDE: "outside", CATEGORY: "category", MISSING: "missing"}
 _FEATURES_SHOWN = 3
 
 
-def unseen_in(batch: Batch, entries: Ints) -> tuple[pd.DataFrame, int]:
-    """Features with values that training never saw, by kind, the most frequent first; how many entries have any."""
+def unseen_in(batch: Batch, entries: Ints, *, but: Iterable[int] = ()) -> tuple[pd.DataFrame, int]:
+    """Features with values that training never saw, by kind, the most frequent first; how many entries have any.
+
+    ``but``: positions of features that are left out.
+    """
     seen = batch.provenance.statistics.seen
     new = new_values(batch.before.values[entries], batch.schema, seen)
+    new[:, list(but)] = 0
     lines = []
     for number, kind in _KINDS.items():
         counts = np.count_nonzero(new == number, axis=0)

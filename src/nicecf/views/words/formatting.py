@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from nicecf.results.batch import Batch, picked
+from nicecf.results.batch import OUT_OF_TIME, Batch, picked
+from nicecf.results.box import Box
 from nicecf.rules.expressions import Relation
 from nicecf.rules.relaxations import Relaxation
 from nicecf.support.formats import one_line, readable
@@ -61,7 +62,8 @@ class FormattedExplanation:
     ``quantity``: what every chance here is of, the same before and after, "" for scores; ``quantity_of``: the class
     it is the probability of; ``line``: what decides, where that has to be said. ``is_same``: the decision stays
     as it is, and what changes is that it meets all that was asked for. ``target``: the decision that was asked for, if
-    it was a certain one. ``proof``: what is proven of it, a sentence, where that was asked for.
+    it was a certain one. ``proof``: what is proven of it, a sentence, where that was asked for. ``is_cut``: the search
+    ended before it was complete, as its time was up.
     """
 
     is_found: bool
@@ -85,6 +87,7 @@ class FormattedExplanation:
     target: str | None = None
     proof: str | None = None
     named_obstacle: str = ""
+    is_cut: bool = False
 
     @property
     def n_changes(self) -> int:
@@ -104,12 +107,18 @@ class FormattedExplanation:
         }
 
 
-def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[FormattedExplanation]:
-    """The explanations in parts. ``ask``: whether the model may be asked how far numbers can be rounded."""
-    changes, derived = _formatted_changes(batch, formatter, ask=ask)
+def formatted(
+    batch: Batch, formatter: Formatter, *, ask: bool, boxes: Sequence[Box | None] | None = None
+) -> list[FormattedExplanation]:
+    """The explanations in parts. ``ask``: whether the model may be asked how far numbers can be rounded.
+
+    ``boxes``: of each entry, to be stated; then no number is rounded.
+    """
+    changes, derived = _formatted_changes(batch, formatter, ask=ask and boxes is None, boxes=boxes)
     labels = [formatter.label(label) for label in batch.classes]
     proofs, lines = formatted_proofs(batch, formatter.wording), lines_of(batch)
     told: list[dict[str, str]] = [{} for _ in range(len(batch))]
+    is_cut = batch.is_cut
     if lines is None:
         now, then = (formatter.chances(one.probability, batch.target) for one in (batch.before, batch.after))
     else:
@@ -127,8 +136,9 @@ def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[Formatte
             distance=formatter.number(f"{batch.distances[i]:.3g}"),
             donor=_formatted_donor(batch, i, formatter),
             reason="" if batch.reasons[i] is None else formatter.statement(batch.reasons[i]),
-            obstacle=_obstacle(batch, i, formatter, names_immutable=False),
-            named_obstacle=_obstacle(batch, i, formatter, names_immutable=True),
+            obstacle=_obstacle(batch, i, formatter, is_cut=is_cut[i], names_immutable=False),
+            named_obstacle=_obstacle(batch, i, formatter, is_cut=is_cut[i], names_immutable=True),
+            is_cut=bool(is_cut[i]),
             note=formatter.statement(*batch.notes[i]) or None,
             derived=derived[i],
             is_score=batch.target is not None,
@@ -171,9 +181,11 @@ def _formatted_donor(batch: Batch, i: int, formatter: Formatter) -> str | None:
     return ", ".join(several) or None
 
 
-def _obstacle(batch: Batch, i: int, formatter: Formatter, *, names_immutable: bool) -> str:
+def _obstacle(batch: Batch, i: int, formatter: Formatter, *, is_cut: bool, names_immutable: bool) -> str:
     if batch.reasons[i] is None:
         return ""
+    if is_cut:  # what stands in the way is known only of a search that was complete
+        return formatter.wording.say("letter.none_in_time")
     relaxation = batch.relaxations[i]
     if relaxation is not None and not names_immutable and _is_about_immutable(relaxation):
         return formatter.wording.say("letter.none_by_limits")
@@ -195,12 +207,15 @@ def obstacle(kind: str, relaxation: Relaxation | None, formatter: Formatter) -> 
     if relaxation is None:
         phrase = next((phrase for phrase, kinds in _OBSTACLES.items() if kind in kinds), "letter.none_by_method")
         return say(phrase)
-    blocks = relaxation.blocks
-    own = f"letter.rule_{blocks.kind}"
-    rule = formatter.statement(Statement(own, blocks.fields) if own in formatter.wording.phrases else blocks)
-    if blocks.kind in _NOT_THE_READERS:
-        return say("letter.blocked_for_now", rule=rule)
-    return say("letter.blocked", rule=rule)
+    is_not_the_readers = relaxation.blocks.kind in _NOT_THE_READERS
+    rule = formatter.statement(for_people(relaxation.blocks, formatter))
+    return say("letter.blocked_for_now" if is_not_the_readers else "letter.blocked", rule=rule)
+
+
+def for_people(rule: Statement, formatter: Formatter) -> Statement:
+    """Return a rule as it is said to those who know nothing of models and options."""
+    own = f"letter.rule_{rule.kind}"
+    return Statement(own, rule.fields) if own in formatter.wording.phrases else rule
 
 
 # Rules about models and training data: to relax one is nothing that a letter can speak of.
@@ -216,17 +231,19 @@ _OBSTACLES = {
         *("contradicts_derived", "contradicts_itself", "contradicts_unnamed"),
         *("not_computed", "breaks_relation"),
     ),
-    "letter.none_in_time": ("out_of_time", "method_out_of_time", "dice_out_of_time"),
+    "letter.none_in_time": OUT_OF_TIME,
 }
 
 
 Said: TypeAlias = list[tuple[FormattedChange, ...]]
 
 
-def _formatted_changes(batch: Batch, formatter: Formatter, *, ask: bool) -> tuple[Said, Said]:
+def _formatted_changes(
+    batch: Batch, formatter: Formatter, *, ask: bool, boxes: Sequence[Box | None] | None
+) -> tuple[Said, Said]:
     """The changes of each row in words, what matters most first; and what follows from them."""
     order = by_importance(batch)
-    each = _each_formatted(batch, formatter, order, ask=ask)
+    each = _each_formatted(batch, formatter, order, ask=ask, boxes=boxes)
     starts = batch.steps.starts
     ends = starts[1:] - np.bincount(batch.steps.row()[batch.is_derived[batch.steps.feature]], minlength=len(batch))
     spans = [(starts[:-1], ends), (ends, starts[1:])]
@@ -240,7 +257,9 @@ def _nameable(derived: tuple[FormattedChange, ...], batch: Batch, entry: int) ->
     return tuple(one for one in derived if one.column not in protected)
 
 
-def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: bool) -> list[FormattedChange]:
+def _each_formatted(
+    batch: Batch, formatter: Formatter, order: Ints, *, ask: bool, boxes: Sequence[Box | None] | None
+) -> list[FormattedChange]:
     """All changes in words, in an order in which those that are one stand together."""
     table, steps, line = batch.changes, batch.steps, batch.steps.row()
     numbers, parts = formatted_numbers(batch, ask=ask), parts_of(batch)
@@ -262,8 +281,8 @@ def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: boo
     wholes = _wholes(batch, formatter, order, is_together)
     pairs = [formatter.pair(*one) for one in zip(feature, before, after, numbers, strict=True)]
     regions: list[str | None] = [None] * len(pairs)
-    if ask and formatter.wording.regions and not batch.is_best_effort:
-        regions = formatted_regions(batch, formatter, numbers)
+    if boxes is not None or (ask and formatter.wording.regions and not batch.is_best_effort):
+        regions = formatted_regions(batch, formatter, numbers, boxes)
     return [
         FormattedChange(
             formatter.name(feature[at]),

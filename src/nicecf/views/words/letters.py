@@ -305,6 +305,8 @@ class _Letter:
 
     def _obstacle(self, obstacle: str) -> str:
         one, wording = self._first, self.wording
+        if one.is_cut:  # nobody knows whether there is something to find
+            return obstacle
         phrase = "letter.not_found" if one.target is None or one.is_score else "letter.not_found_for"
         return "\n\n".join(part for part in (say(one, wording, phrase, target=one.target), obstacle) if part)
 
