@@ -301,46 +301,6 @@ class TestTheCase:
         assert one.asked("explain") == searches
 
 
-class TestTables:
-    def test_a_file_is_explained_with_progress_a_table_and_a_report(self, visit, service, tmp_path):
-        csv_of(60).to_csv(tmp_path / "new.csv", index=False)
-        one = visit(service.url).opened()
-        page = one.page
-        page.get_by_role("tab", name="A table").click()
-        page.set_input_files("input[type=file]", tmp_path / "new.csv")
-        page.wait_for_selector("text=60 rows were read. Columns that the model does not know: customer.")
-        before = one.asked("explain")
-        page.get_by_role("button", name="Explain all").click()
-        page.wait_for_selector("text=60 rows explained")
-        assert one.asked("explain") == before + 3
-        assert page.locator(".ncf-batch tbody tr").count() == 60
-        with page.expect_download() as download:
-            page.get_by_role("button", name="Save as CSV").click()
-        download.value.save_as(tmp_path / "out.csv")
-        out = pd.read_csv(tmp_path / "out.csv")
-        assert out["Row"].tolist() == [f"C{at}" for at in range(60)]
-        assert set(out["Decision"]) == {"approved", "denied"}
-        with page.expect_download() as download:
-            page.get_by_role("button", name="Save a report").click()
-        download.value.save_as(tmp_path / "report.html")
-        assert "<h1" in (tmp_path / "report.html").read_text(encoding="utf-8")
-        page.get_by_role("button", name="C7", exact=True).click()
-        one.answered()
-        assert page.get_by_role("tab", name="One case").get_attribute("aria-selected") == "true"
-        assert float(page.get_by_label("income", exact=True).input_value()) == csv_of(60)["income"][7]
-
-    def test_what_is_wrong_with_a_file_is_told(self, visit, service, tmp_path):
-        csv_of(3).assign(age="old").to_csv(tmp_path / "bad.csv", index=False)
-        one = visit(service.url).opened()
-        one.page.get_by_role("tab", name="A table").click()
-        one.page.set_input_files("input[type=file]", tmp_path / "bad.csv")
-        one.page.wait_for_selector(".ncf-alert:visible")
-        said = one.page.locator(".ncf-alert").inner_text()
-        assert "age" in said
-        assert "old" in said
-        one.forgive("400")
-
-
 class TestTrouble:
     def test_the_service_goes_away_and_comes_back(self, visit, loans):
         with served(loans) as service:
@@ -650,22 +610,6 @@ class TestWhatBelongsTogether:
         page.locator(".ncf-whatif").get_by_role("button", name="Keep").click()
         assert said in page.locator(".ncf-total td").nth(1).inner_text()
         one.forgive("400")
-
-    @pytest.mark.deep
-    def test_another_file_is_not_mixed_with_the_one_before(self, visit, service, tmp_path):
-        one = visit(service.url).opened()
-        page = one.page
-        page.get_by_role("tab", name="A table").click()
-        for name, n_rows in (("first", 30), ("second", 4)):
-            csv_of(n_rows).assign(customer=lambda X, name=name: [f"{name}-{at}" for at in range(len(X))]).to_csv(
-                tmp_path / f"{name}.csv", index=False
-            )
-            page.set_input_files("input[type=file]", tmp_path / f"{name}.csv")
-            page.wait_for_selector(f"text={n_rows} rows were read.")
-            page.get_by_role("button", name="Explain all").click()
-            page.wait_for_selector(f"text={n_rows} rows explained")
-        rows = page.locator(".ncf-batch tbody th").all_inner_texts()
-        assert rows == [f"second-{at}" for at in range(4)]
 
     @pytest.mark.deep
     def test_another_language_keeps_what_was_chosen(self, visit, service):

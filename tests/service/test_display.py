@@ -377,4 +377,4 @@ class TestRelaxations:
 def test_what_a_page_can_offer_is_in_the_description_of_the_model(balanced):
     about = get(served(balanced), "/v1/models/credit").json()
     assert about["has_plausibility"]
-    assert about["limits"] == {"rows": 100, "table_rows": 1000, "n": 10}
+    assert about["limits"] == {"rows": 100, "table_rows": 10_000, "report_rows": 1_000, "n": 10}

@@ -225,7 +225,7 @@ async def _what_if(service: Service, name: str, version: Version, request: Reque
 
 
 async def _report(service: Service, name: str, version: Version, request: Request) -> Response:
-    asked = await _asked(service, version, request, service.limits.table_rows)
+    asked = await _asked(service, version, request, service.limits.report_rows)
 
     def work(requests: list[Any], seconds: float) -> list[Any]:
         (rows,) = requests
@@ -242,7 +242,7 @@ async def _report(service: Service, name: str, version: Version, request: Reques
 
 async def _read(service: Service, name: str, version: Version, request: Request) -> Response:
     limits = service.limits
-    content = await _body(request, limits.bytes, limits.seconds, kind="text/csv")
+    content = await _body(request, limits.file_bytes, limits.seconds, kind="text/csv")
     upload = await asyncio.to_thread(read_csv, content, version.reader, limits.table_rows)
     return _json(upload)
 
@@ -415,7 +415,12 @@ async def _model(service: Service, request: Request) -> Response:
             "name": name,
             "ready": name not in await service.not_ready(),
             **description.about(version),
-            "limits": {"rows": limits.rows, "table_rows": limits.table_rows, "n": limits.n},
+            "limits": {
+                "rows": limits.rows,
+                "table_rows": limits.table_rows,
+                "report_rows": limits.report_rows,
+                "n": limits.n,
+            },
         }
     )
 

@@ -75,7 +75,7 @@ def _verbs(name: str, one: Version, limits: Limits) -> dict[str, Any]:
         ),
         "report": (
             "The counterfactuals of rows as one HTML page",
-            _asking(_request(name, limits.table_rows, needed), report if rows else None),
+            _asking(_request(name, limits.report_rows, needed), report if rows else None),
             page,
         ),
         "read": (

@@ -3,9 +3,11 @@
 export class Failure extends Error {
   // kind: "gone" (nobody answers), "key" (a key is needed, or wrong), "busy", "refused" (what was sent is wrong),
   // "failed" (the model, or the service).
-  constructor(kind, message) {
+  // seconds: when to come back, if the service said so.
+  constructor(kind, message, seconds = null) {
     super(message);
     this.kind = kind;
+    this.seconds = seconds;
   }
 }
 
@@ -81,6 +83,7 @@ export class HttpClient {
     }
     if (answer.ok) return answer;
     const said = await answer.json().catch(() => ({}));
-    throw new Failure(KINDS[answer.status] ?? "refused", said.error ?? String(answer.status));
+    const seconds = Number(answer.headers.get("Retry-After"));
+    throw new Failure(KINDS[answer.status] ?? "refused", said.error ?? String(answer.status), seconds);
   }
 }
