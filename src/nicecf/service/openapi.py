@@ -21,8 +21,8 @@ from nicecf.tables.files.json_lines import json_cell
 _SCHEMAS = "#/components/schemas/{name}"
 
 
-def document(versions: Mapping[str, Version], limits: Limits, *, has_keys: bool) -> dict[str, Any]:
-    """The document, for the explainers as they are now."""
+def document(versions: Mapping[str, Version], limits: Limits, *, has_keys: bool, root: str = "") -> dict[str, Any]:
+    """The document, for the explainers as they are now; ``root``: the path that all others begin with."""
     _, schemas = msgspec.json.schema_components([Range], ref_template=_SCHEMAS)
     schemas |= {"Error": _ERROR, "Explanation": _EXPLANATION}
     paths: dict[str, Any] = {
@@ -42,6 +42,7 @@ def document(versions: Mapping[str, Version], limits: Limits, *, has_keys: bool)
     made: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {"title": "nicecf", "version": version("nicecf"), "summary": "Counterfactual explanations"},
+        **({"servers": [{"url": root}]} if root else {}),
         "paths": paths,
         "components": {"schemas": schemas},
     }
