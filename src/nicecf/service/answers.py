@@ -10,7 +10,7 @@ import numpy as np
 
 from nicecf.results.batch import Batch
 from nicecf.results.counterfactuals import Counterfactuals
-from nicecf.service.display import Display
+from nicecf.service.display import Display, is_stopped
 from nicecf.service.messages import Parameters
 from nicecf.service.rows import RowReader
 from nicecf.support.types import Json
@@ -111,6 +111,7 @@ class _Telling:
         is_found = reason is None if self.are_chosen else bool(batch.found[at])
         return {
             "found": is_found,
+            **({"stopped_early": True} if is_stopped(batch, at) else {}),
             **_decided(batch, batch.before.decided[at], batch.before.probability[at]),
             "text": self._sentence(said),
             "counterfactuals": [],

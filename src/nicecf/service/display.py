@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -15,14 +16,39 @@ from nicecf.results.records import feature_keys
 from nicecf.rules.kinds import KINDS
 from nicecf.rules.relaxations import Relaxation
 from nicecf.support.phrases import Features, Statement
+from nicecf.support.types import Floats, Ints
 from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.formatting import FormattedChange, FormattedExplanation
+from nicecf.views.words.importance import gains_of
 from nicecf.views.words.line import Line, Lines
+from nicecf.views.words.proven import percent_at_most
 
 Object: TypeAlias = dict[str, Any]
 
 _HALF = 0.5
 _RULES = tuple(kind.name for kind in KINDS)
+# Reasons and notes which say that time was up before the search ended.
+_STOPPED = frozenset(
+    {"out_of_time", "method_out_of_time", "dice_out_of_time"}
+    | {"cut_search", "cut_walk", "not_searched", "not_searched_donor", "best_so_far", "row_limit"}
+)
+# Notes that name options, by the phrases that a page has for them; it asks for more plans than there need be.
+_NOTES = {
+    **dict.fromkeys(_STOPPED, "page.note_stopped"),
+    "undecided": "page.note_undecided",
+    "free_text": "page.note_free_text",
+    "own_predict": "page.note_own_predict",
+    "own_predict_of_another": "page.note_own_predict",
+}
+_NOT_SHOWN = ("fewer", "one_of")
+# Reasons that limits stand in the way, of which to undo one does not help.
+_SEVERAL = ("not_enough", "not_enough_nearest")
+
+
+def is_stopped(batch: Batch, at: int) -> bool:
+    """Return whether the search for an entry ended because time was up."""
+    reason = batch.reasons[at]
+    return any(one.kind in _STOPPED for one in (*batch.notes[at], *(() if reason is None else (reason,))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +64,10 @@ class Display:
         return {
             "decision": said.decision,
             "quantity": self._quantity(at, said),
-            "obstacle": "" if self.are_chosen else said.named_obstacle,
+            "obstacle": self._obstacle(at, said),
             "relaxation": self._relaxation(self.batch.relaxations[at]),
-            "notes": [self.formatter.clauses(one) for one in self.batch.notes[at]],
+            "notes": [self._note(one) for one in self.batch.notes[at] if one.kind not in _NOT_SHOWN],
+            "proof": self._proof(int(self.batch.rows[at])),
         }
 
     def of_counterfactual(self, at: int, said: FormattedExplanation) -> Object:
@@ -48,9 +75,77 @@ class Display:
         return {
             "decision": said.other,
             "quantity": self._quantity(at, said),
-            "changes": [self._change(each) for each in said.changes],
+            "changes": [
+                {**self._change(each), "contribution": self._contributions[at].get(each.column, "")}
+                for each in said.changes
+            ],
             "derived": [self._change(each) for each in said.derived],
         }
+
+    def _obstacle(self, at: int, said: FormattedExplanation) -> str:
+        reason = self.batch.reasons[at]
+        if self.are_chosen or reason is None:
+            return ""
+        return self.formatter.wording.say("page.blocked_by_several") if reason.kind in _SEVERAL else said.named_obstacle
+
+    def _note(self, note: Statement) -> str:
+        """A note for people, who do not know the options."""
+        phrase = _NOTES.get(note.kind, note.phrase)
+        fields = {} if phrase == "page.note_stopped" else note.fields
+        return self.formatter.clauses(Statement(phrase, fields))
+
+    def _proof(self, row: int) -> str:
+        """What is proven of the best answer of a row, or that there is none; "" where nothing is."""
+        say, phrases = self.formatter.wording.say, self.formatter.wording.phrases
+        for proof in self.batch.proofs[self.batch.rows == row]:
+            if proof.status in ("optimal", "infeasible"):
+                return say(
+                    f"page.proof_{proof.objective or 'best'}" if proof.status == "optimal" else "page.proof_none"
+                )
+            if proof.status == "bound" and proof.gap < 1:
+                return say("page.proof_bound", gap=percent_at_most(proof.gap, phrases))
+        return ""
+
+    @cached_property
+    def _contributions(self) -> list[dict[Any, str]]:
+        """How far each change of each entry moves the number that decides; nothing of values that somebody chose."""
+        batch = self.batch
+        if self.are_chosen:
+            return [{} for _ in range(len(batch))]
+        label = self._deciding
+        gains = gains_of(batch, label, lambda values: values)
+        return [
+            self._told_contributions(slice(*batch.steps.starts[at : at + 2]), start, gains)
+            for at, start in enumerate(batch.before.probabilities[np.arange(len(batch)), label].tolist())
+        ]
+
+    @property
+    def _deciding(self) -> Ints:
+        """The class of each entry whose probability, or the score that stands for it, is shown."""
+        batch = self.batch
+        if batch.target is not None:
+            return batch.after.decided
+        return 1 - batch.before.decided if batch.criterion.is_plain else Lines(batch).quantities[0]
+
+    def _told_contributions(self, steps: slice, start: float, gains: Floats) -> dict[Any, str]:
+        """What the changes of an entry add, in words; together they are the whole way, as it is shown."""
+        after = start + np.cumsum(gains[steps])
+        texts = [self._rounded(one) for one in (start, *after.tolist())]
+        names = [self.batch.schema.names[feature] for feature in self.batch.steps.feature[steps].tolist()]
+        pairs = zip(names, texts, texts[1:], strict=False)
+        return {name: self._contribution(then - now) for name, now, then in pairs}
+
+    def _rounded(self, value: float) -> Decimal:
+        target = self.batch.target
+        return Decimal(round(100 * value)) if target is None else Decimal(target.text(value))
+
+    def _contribution(self, amount: Decimal) -> str:
+        phrases = self.formatter.wording.phrases
+        sign = "±" if not amount else phrases["number.minus"] if amount < 0 else "+"
+        number = f"{sign}{self.formatter.number(f'{abs(amount):f}')}"
+        if self.batch.target is not None:
+            return number
+        return self.formatter.wording.say(f"page.points{'_one' if abs(amount) == 1 else ''}", number=number)
 
     @cached_property
     def _keys(self) -> dict[Any, str]:
