@@ -284,7 +284,7 @@ class TestDisplay:
             assert all(word in text for text in said)
             quantity = one["display"]["quantity"]
             whole = round(100 * quantity["after"]) - round(100 * quantity["before"])
-            assert sum(int(text.split()[0].replace("−", "-")) for text in said) == whole
+            assert sum(int(text.split()[0].replace("\N{MINUS SIGN}", "-")) for text in said) == whole
 
     def test_of_scores_a_change_moves_the_score_and_what_follows_moves_nothing(self):
         (answer,) = explained(served(of_scores()), [DENIED], display=True, target_score=[4000, 5000], language="de")

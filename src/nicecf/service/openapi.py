@@ -280,6 +280,7 @@ _QUANTITY = _object(
     line=_TEXT,
 )
 _SHOWN_CHANGE = _object(feature=_TEXT, name=_TEXT, before=_TEXT, after=_TEXT, goes={"enum": [-1, 0, 1]}, together=_FLAG)
+_CONTRIBUTION = {**_TEXT, "description": "how far this change moves the number that decides; empty in what-if"}
 _RELAXATION = _object(rule=_TEXT, features=_list(_TEXT), blocks=_TEXT, text=_TEXT, n_changes={"type": "integer"})
 _CHANGE = _with(_object(feature=_TEXT, before={}, after={}), derived={"const": True})
 _DECIDED: dict[str, Any] = {"decision": {}, "probability": _NUMBER, "score": _NUMBER}
@@ -293,15 +294,26 @@ _COUNTERFACTUAL = _with(
     error={"type": ["number", "null"]},
     letter=_MAYBE_TEXT,
     record={"type": "object"},
-    display=_object(decision=_TEXT, quantity=_QUANTITY, changes=_list(_SHOWN_CHANGE), derived=_list(_SHOWN_CHANGE)),
+    display=_object(
+        decision=_TEXT,
+        quantity=_QUANTITY,
+        changes=_list(_with(_SHOWN_CHANGE, contribution=_CONTRIBUTION)),
+        derived=_list(_SHOWN_CHANGE),
+    ),
 )
 _EXPLANATION = _with(
     _object(found=_FLAG, text=_TEXT, counterfactuals=_list(_COUNTERFACTUAL), reason=_MAYBE_TEXT, notes=_list(_TEXT)),
     **_DECIDED,
+    stopped_early={"const": True, "description": "only where time was up before the search ended"},
     proof={"enum": ["optimal", "infeasible", "bound"], "description": _PROOF},
     gap={"type": ["number", "null"], "minimum": 0, "maximum": 1, "description": _GAP},
     letter=_MAYBE_TEXT,
     display=_object(
-        decision=_TEXT, quantity=_QUANTITY, obstacle=_TEXT, relaxation={"anyOf": [_RELAXATION, {"type": "null"}]}
+        decision=_TEXT,
+        quantity=_QUANTITY,
+        obstacle=_TEXT,
+        relaxation={"anyOf": [_RELAXATION, {"type": "null"}]},
+        notes=_list(_TEXT),
+        proof={**_TEXT, "description": "what is proven of the best counterfactual, or that there is none, in words"},
     ),
 )
