@@ -16,9 +16,10 @@ from nicecf.explain.explainer import Explainer
 from nicecf.explain.feature_weights import weighed
 from nicecf.explain.fitted import Fitted, Models, Plausibility, refusal
 from nicecf.explain.formulas import ProofBasis, bounds_of, formulas_of
+from nicecf.explain.min_probability import check_margin, with_margin
 from nicecf.explain.other_donors import OtherRows, TrainingRows, donors_of, with_donors
 from nicecf.explain.pipeline import explain
-from nicecf.explain.score_targets import LastOne, target_of, towards
+from nicecf.explain.score_targets import LastFew, target_of, towards
 from nicecf.explain.search_options import SearchOptions
 from nicecf.explain.targets import meant
 from nicecf.explain.training import ModelOptions, Training, TreeCells, learn, measured_cost, twin_for
@@ -229,6 +230,7 @@ class NICE(Explainer):
         constraints: Constraints | Sequence[Constraints | None] | None = None,
         n_counterfactuals: int = 1,
         feature_weights: Any = None,
+        min_probability: float | None = None,
         time_budget: float | None = None,
         progress: Choice = None,
     ) -> Counterfactuals:
@@ -251,6 +253,8 @@ class NICE(Explainer):
         ``n_counterfactuals``: at most this many per row, each changing different features; thorough search only. The
         first is the one that the row gets without this option. If there are fewer, ``notes`` says so.
         ``feature_weights``: the cost of changing a feature, in place of the explainer's: the answers of a fit with it.
+        ``min_probability``: the minimum probability of a counterfactual's class, at least the explainer's own: the
+        answers of a fit with it.
 
         ``time_budget``: in seconds. The rows are always scored, and then each has its donor as an answer, which is
         improved while time lasts; ``notes`` says what was left out. A model call that has started is waited for; none
@@ -271,6 +275,7 @@ class NICE(Explainer):
             constraints=constraints,
             n_counterfactuals=n_counterfactuals,
             feature_weights=feature_weights,
+            min_probability=min_probability,
             time_budget=time_budget,
             progress=progress,
         )
@@ -285,6 +290,7 @@ class NICE(Explainer):
         constraints: Any = None,
         n_counterfactuals: int = 1,
         feature_weights: Any = None,
+        min_probability: float | None = None,
         time_budget: float | None = None,
         progress: Choice = None,
     ) -> tuple[Call, Fitted]:
@@ -292,7 +298,7 @@ class NICE(Explainer):
         started = now()
         self._check_call(n_counterfactuals, time_budget, progress)
         target_class = meant(target_class, X, self._fitted.panel.classes)
-        fitted, wanted, asked = self._aimed(target_class, target_score, feature_weights)
+        fitted, wanted, asked = self._aimed(target_class, target_score, feature_weights, min_probability)
         call = Call(
             X,
             wanted,
@@ -311,21 +317,34 @@ class NICE(Explainer):
         other = copy(self)
         return other._keep(with_donors(self._fitted, others, self._searched_by[0]))
 
-    def _weighed(self, feature_weights: Any) -> tuple[Fitted, tuple[float, ...] | None]:
-        """What was learned, with the weights of a call; and these, one for each column, None if there are none."""
-        weights = weights_of(feature_weights, self._fitted.schema.full)
-        if weights is None:
-            return self._fitted, None
-        key = tuple(weights.tolist())
-        fitted = self._last_weights.get(key) or self._last_weights.keep(
-            key, weighed(weights, self._fitted, self._searched_by[0])
+    def _with_margin(self, least: float | None) -> Fitted:
+        """Return what was learned, with the margin of a call."""
+        fitted = self._fitted
+        if least is not None:
+            check_margin(least, fitted.panel)
+        if least in (None, fitted.panel.min_probability):
+            return fitted
+        return self._last_margins.get(least) or self._last_margins.keep(
+            least, with_margin(float(least), fitted, self._searched_by[0])
         )
-        return fitted, key
 
-    def _aimed(self, target_class: Any, target_score: Any, feature_weights: Any) -> tuple[Fitted, Any, dict[str, Any]]:
+    def _weighed(self, fitted: Fitted, feature_weights: Any) -> tuple[Fitted, tuple[float, ...] | None]:
+        """What was learned, with the weights of a call; and these, one for each column, None if there are none."""
+        weights = weights_of(feature_weights, fitted.schema.full)
+        if weights is None:
+            return fitted, None
+        by_column = tuple(weights.tolist())
+        key = (fitted.panel.min_probability, by_column)
+        known = self._last_weights.get(key)
+        return known or self._last_weights.keep(key, weighed(weights, fitted, self._searched_by[0])), by_column
+
+    def _aimed(
+        self, target_class: Any, target_score: Any, feature_weights: Any, min_probability: float | None
+    ) -> tuple[Fitted, Any, dict[str, Any]]:
         """What was learned, for the target of a call; the classes wanted then, and what a record says of it besides."""
-        learned, weights = self._weighed(feature_weights)
-        asked: dict[str, Any] = {} if weights is None else {"feature_weights": list(weights)}
+        learned, weights = self._weighed(self._with_margin(min_probability), feature_weights)
+        asked: dict[str, Any] = {} if min_probability is None else {"min_probability": float(min_probability)}
+        asked |= {} if weights is None else {"feature_weights": list(weights)}
         target = target_of(target_class, target_score, learned.panel)
         if target is None:
             return learned, target_class, asked
@@ -338,8 +357,10 @@ class NICE(Explainer):
         return fitted, [fitted.panel.classes[1]], asked | {"target_score": list(target.given)}
 
     def _keep(self, fitted: Fitted) -> Self:
-        self._last_target: LastOne[Fitted] = LastOne()
-        self._last_weights: LastOne[Fitted] = LastOne()
+        self._last_target: LastFew[Fitted] = LastFew()
+        self._last_weights: LastFew[Fitted] = LastFew()
+        # Each holds a copy of the training rows: enough for requests by turns, such as "just enough" and "safely".
+        self._last_margins: LastFew[Fitted] = LastFew(4)
         self._searched_by = self._search_options, bool(self.justified)  # options set later are for the next fit
         return super()._keep(fitted)
 

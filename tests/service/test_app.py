@@ -137,6 +137,7 @@ class TestRoutes:
             "has_plausibility": False,
             "limits": {"rows": 100, "table_rows": 1000, "n": 10},
             "parameters": {},
+            "safe_probabilities": [0.6, 0.6],
         }
         schema = get(served(nice), "/v1/models/credit/schema").json()
         assert [(one["name"], one["kind"]) for one in schema["features"]] == [

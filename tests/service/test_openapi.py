@@ -64,6 +64,8 @@ PARAMETERS = [
     {"plans": True, "n": 3, "display": True, "letter": True, "record": True, "language": "de"},
     {"display": True, "letter": True, "rules": {"immutable": list(DENIED)}},
     {"target": "no", "plans": True, "display": True},
+    {"include": ["regions"], "display": True, "plans": True},
+    {"include": ["regions"], "min_probability": 0.8},
 ]
 
 
@@ -113,19 +115,25 @@ def test_wrong_requests_are_wrong_by_it(nice):
     right = {"instances": [DENIED], "parameters": {"plans": True, "language": "de", "display": True, "letter": True}}
     assert explain.is_valid(right)
     assert what_if.is_valid({**right, "changes": [{"age": 3}]})
-    for wrong in ({"language": "fr"}, {"plans": 1}, {"record": "yes"}, {"more": 1}):
+    for wrong in (
+        {"language": "fr"}, {"plans": 1}, {"record": "yes"}, {"more": 1}, {"include": ["donors"]}, {"include": "regions"},
+        {"min_probability": 0}, {"min_probability": 1.1}, {"min_probability": "0.6"},
+    ):  # fmt: skip
         assert not explain.is_valid({"instances": [DENIED], "parameters": wrong})
         assert post(service, {"instances": [DENIED], "parameters": wrong}).status_code == 400
     assert not explain.is_valid({**right, "changes": [{}]})
     assert not what_if.is_valid(right)
     assert not what_if.is_valid({**right, "changes": [{"sex": 1}]})
-    assert not what_if.is_valid({"instances": [DENIED], "changes": [{}], "parameters": {"record": True}})
+    for wrong in ({"record": True}, {"include": ["regions"]}):
+        body = {"instances": [DENIED], "changes": [{}], "parameters": wrong}
+        assert not what_if.is_valid(body)
+        assert post(service, body, path="/v1/models/credit:what-if").status_code == 400
 
 
 def test_each_parameter_that_needs_words_has_them(nice):
     document = get(served(nice), "/openapi.json").json()
     properties = document["components"]["schemas"]["Parameters-credit"]["properties"]
-    for name in ("search", "plans", "language", "display", "letter", "record", "budget"):
+    for name in ("search", "plans", "language", "display", "letter", "record", "budget", "include", "min_probability"):
         assert properties[name]["description"], name
     language = document["paths"]["/v1/models/credit/schema"]["get"]["parameters"][0]
     assert (language["name"], language["schema"]["enum"]) == ("language", ["en", "de"])

@@ -62,6 +62,8 @@ _COMPARED = (
     *("found", "reason", "note", "decision", "probabilities", "row", "missing", "counterfactual", "changes", "donor"),
     *("call", "seed"),
 )
+# What a call has only where it was asked for.
+_ASKED_BESIDES = ("target_score", "feature_weights", "min_probability")
 # What options mean that a record of before they existed does not name, where that is not their default.
 _MEANT_BEFORE = {"mix_donors": False, "ordinal": "overlap"}
 _ABSENT = object()
@@ -170,17 +172,22 @@ def _why_unproven(record: Mapping[str, Any], nice: Any) -> str | None:
 def _told(record: Mapping[str, Any], nice: Any) -> Any:
     """The same explainer, which is told what the record says it found, and checks it."""
     fitted: Fitted = nice._fitted
-    values, place = None, -1
+    values = None
     if record["found"]:
         keys = feature_keys(fitted.schema.full.names)
         table = _table({**record, "row": record["counterfactual"]}, fitted.schema.full, keys)
         encoded, _ = fitted.schema.full.encode(table)
         values = fitted.schema.known(encoded)[0][0]
-        assert fitted.neighborhood is not None
-        places = np.flatnonzero(fitted.neighborhood.donors.index.positions == record["donor"])
-        place = int(places[0]) if len(places) else -1
+
+    def aimed(*call: Any) -> tuple[Fitted, Any, dict[str, Any]]:
+        learned, wanted, besides = nice._aimed(*call)
+        assert learned.neighborhood is not None
+        places = np.flatnonzero(learned.neighborhood.donors.index.positions == record["donor"])
+        place = int(places[0]) if values is not None and len(places) else -1
+        return replace(learned, search=Given(values, place, learned.distance)), wanted, besides
+
     told = copy(nice)
-    told._fitted = replace(fitted, search=Given(values, place, fitted.distance))
+    told._aimed = aimed
     return told
 
 
@@ -264,7 +271,7 @@ def _asked(call: Mapping[str, Any], nice: Any) -> tuple[dict[str, Any], int]:
     own = {"n_counterfactuals"} & set(signature(nice.explain).parameters)
     wanted = {"target_class", "time_budget", "constraints", "which", *own}
     choices = {name: call[name] for name in ("pareto", "plans") if name in call}
-    is_call = set(call) - {*choices, "target_score", "feature_weights"} == wanted
+    is_call = set(call) - {*choices, *_ASKED_BESIDES} == wanted
     if not is_call or len(choices) > 1 or not all(value is True for value in choices.values()):
         raise ValueError(f"its call must have {listed(sorted(wanted))}, and has {listed(call) or 'nothing'}")
     target, which = call["target_class"], call["which"]
@@ -277,7 +284,7 @@ def _asked(call: Mapping[str, Any], nice: Any) -> tuple[dict[str, Any], int]:
         rules = Constraints(**call["constraints"])
         # As rules of one row they may contradict those of the explainer.
         asked |= {"n_counterfactuals": call["n_counterfactuals"], "constraints": [rules]}
-        asked |= {name: call[name] for name in ("target_score", "feature_weights") if name in call}
+        asked |= {name: call[name] for name in _ASKED_BESIDES if name in call}
     return asked, which
 
 

@@ -17,30 +17,28 @@ from nicecf.explain.fitted import Fitted, refusal
 from nicecf.explain.search_options import SearchOptions
 from nicecf.models.decision import Panel
 from nicecf.models.scores import Regressor, ScoreTarget
-from nicecf.search.donors import DonorSearch
-from nicecf.support.types import Ints
 
 Known = TypeVar("Known")
 
 
-class LastOne(Generic[Known]):
-    """Remembers one result, that of the last key; pickled, it remembers nothing."""
+class LastFew(Generic[Known]):
+    """Remembers the results of the last ``most`` keys; pickled, it remembers nothing."""
 
-    def __init__(self) -> None:
-        self._kept: tuple[Hashable, Known] | None = None
+    def __init__(self, most: int = 1) -> None:
+        self._most = most
+        self._kept: dict[Hashable, Known] = {}
 
     def get(self, key: Hashable) -> Known | None:
-        """What is known of this key."""
-        kept = self._kept
-        return kept[1] if kept is not None and kept[0] == key else None
+        """Return what is known of this key."""
+        return self._kept.get(key)
 
     def keep(self, key: Hashable, one: Known) -> Known:
-        """Remember it in place of what was there: threads that do so at once do no harm."""
-        self._kept = (key, one)
+        """Remember a result in place of the oldest: threads that do so at once do no harm."""
+        self._kept = dict([*self._kept.items(), (key, one)][-self._most :])
         return one
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_kept": None}
+        return {**vars(self), "_kept": {}}
 
 
 def target_of(target_class: Any, target_score: Any, panel: Panel) -> ScoreTarget | None:
@@ -88,7 +86,7 @@ def towards(target: ScoreTarget, fitted: Fitted, options: SearchOptions, *, just
     groups = np.where(is_accepted, inside, 2 + inside)
     if justified and fitted.label_scores is not None:
         groups[target.holds(fitted.label_scores[donors.index.positions]) != inside] = -1
-    chosen = _regrouped(donors, groups, 2 if panel.is_alone else 4, np.bincount(inside, minlength=2))
+    chosen = donors.regrouped(groups, 2 if panel.is_alone else 4, np.bincount(inside, minlength=2))
     search, neighborhood = options.searching(
         chosen,
         fitted.distance,
@@ -98,11 +96,3 @@ def towards(target: ScoreTarget, fitted: Fitted, options: SearchOptions, *, just
     )
     models = replace(fitted.models, panel=panel)
     return replace(fitted, models=models, search=search, neighborhood=neighborhood)
-
-
-def _regrouped(donors: DonorSearch, groups: Ints, n_groups: int, n_decided: Ints) -> DonorSearch:
-    index, places = donors.index.regrouped(groups, n_groups)
-    chosen = DonorSearch(index, donors.outputs[places], n_decided, donors.cells)
-    if "values" in vars(donors):  # those of all training rows, whatever their groups: they need not be read again
-        vars(chosen)["values"] = donors.values
-    return chosen

@@ -79,6 +79,23 @@ class Criterion:
         crosses = rises | falls | (still & (self._is_reached(before, tells) | (only >= 0)))
         return tells, np.where(crosses, cutoffs[tells], np.nan)
 
+    @property
+    def lines(self) -> tuple[float, ...]:
+        """The probability from which each class is decided, whatever the probabilities of the others are.
+
+        What predict or a function decides is not known: there it is one half, as for the highest of two.
+        """
+        return tuple(max(self._line(label), self.least or 0.0) for label in range(len(self.cutoffs)))
+
+    def _line(self, label: int) -> float:
+        cutoffs = np.array(self.cutoffs)
+        others = np.delete(cutoffs, label)
+        if not np.isnan(cutoffs[label]):
+            return float(cutoffs[label])
+        # No other class reaches its cut-off, and none of those without one is more probable.
+        beyond = 1 - np.nanmin(others) if not np.isnan(others).all() else 0.0
+        return float(max(beyond, 0.5 if np.isnan(others).any() else 0.0))
+
     def _is_reached(self, probabilities: Floats, classes: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         cutoffs = np.array(self.cutoffs)[classes]
         return np.asarray(probabilities[np.arange(len(classes)), classes] >= cutoffs)

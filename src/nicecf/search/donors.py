@@ -111,6 +111,14 @@ class DonorSearch:
         vars(known).update({name: vars(self)[name] for name in ("distinct", "values") if name in vars(self)})
         return known
 
+    def regrouped(self, groups: Ints, n_groups: int, n_decided: Ints) -> DonorSearch:
+        """Return the same training rows with other groups of the donors, by their places; -1 is no donor any more."""
+        index, places = self.index.regrouped(groups, n_groups)
+        chosen = DonorSearch(index, self.outputs[places], n_decided, self.cells)
+        if "values" in vars(self):  # those of all training rows, whatever their groups: they need not be read again
+            vars(chosen)["values"] = self.values
+        return chosen
+
     def in_target(self, wanted: Bools) -> Bools:
         """The groups whose rows are accepted in a wanted class as they are."""
         more = len(self.index.leaves) - wanted.shape[1]

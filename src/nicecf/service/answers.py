@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 
 from nicecf.results.batch import Batch
+from nicecf.results.box import Box, Side
+from nicecf.results.boxes import boxes_of, held
 from nicecf.results.counterfactuals import Counterfactuals
+from nicecf.results.records import feature_keys
 from nicecf.service.display import Display, is_stopped
 from nicecf.service.messages import Parameters
 from nicecf.service.rows import RowReader
+from nicecf.support.clock import now
 from nicecf.support.types import Json
 from nicecf.tables.files.json_lines import json_cell
 from nicecf.views import words
@@ -40,12 +44,14 @@ def answers_of(
     wording: Wording | None,
     *,
     are_chosen: bool = False,
+    deadline: float = np.inf,
 ) -> Answers:
     """The answers for the rows of one call.
 
     ``are_chosen``: somebody chose the other values, and nothing was searched for; those found are what was asked for.
+    ``deadline``: when no more regions are looked for.
     """
-    explanations = _Telling(cfs, reader, parameters, wording, are_chosen).explanations(n_rows)
+    explanations = _Telling(cfs, reader, parameters, wording, are_chosen, deadline).explanations(n_rows)
     answers = counted(cfs, explanations, n_rows)
     return replace(answers, n_not_found=0) if are_chosen else answers
 
@@ -65,6 +71,7 @@ class _Telling:
     asked: Parameters
     wording: Wording | None
     are_chosen: bool
+    deadline: float
 
     @property
     def batch(self) -> Batch:
@@ -81,22 +88,40 @@ class _Telling:
         """What a page shows of it."""
         return Display(self.batch, self.formatter, self.are_chosen)
 
+    @cached_property
+    def boxes(self) -> list[Box | None] | None:
+        """The box of each entry, None if there was no time for it; None in all if regions are not wanted."""
+        if "regions" not in self.asked.include:
+            return None
+        boxes: list[Box | None] = []
+        for at in range(len(self.batch)):
+            is_late = now() >= self.deadline
+            boxes.append(None if is_late else boxes_of(self.batch.take(np.array([at])))[0])
+        return boxes
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """The features as requests name them."""
+        return feature_keys(self.batch.schema.names)
+
     def explanations(self, n_rows: int) -> list[Json]:
         """One for each row, with all its counterfactuals."""
         batch, asked = self.batch, self.asked
         # A page is to answer at once: how far numbers can be rounded, the model would have to be asked. What somebody
         # chose is said as it was chosen.
-        said = formatted(batch, self.formatter, ask=not asked.display and not self.are_chosen)
+        said = formatted(batch, self.formatter, ask=not asked.display and not self.are_chosen, boxes=self.boxes)
+        # What a page shows has the new values themselves, and what they may be beside them.
+        shown = formatted(batch, self.formatter, ask=False) if asked.display and self.boxes is not None else said
         values = self.reader.shown(batch.filled, len(batch))
         records = self.cfs.to_records() if asked.record else None
         strengths = self.cfs.strengths if asked.plans else None
         explained: list[dict[str, Any]] = [{} for _ in range(n_rows)]
         for at, row in enumerate(batch.rows.tolist()):
             if not explained[row]:
-                explained[row] = self._outcome(at, said[at])
+                explained[row] = self._outcome(at, said[at], shown[at])
             if not explained[row]["found"]:
                 continue
-            one = self._counterfactual(at, values[at], said[at])
+            one = self._counterfactual(at, values[at], said[at], shown[at])
             if strengths is not None:
                 one |= {"strengths": strengths[at], "n_changes": int(batch.n_changes[at])}
                 one |= {"distance": float(batch.distances[at]), "error": _number(batch.errors[at])}
@@ -105,7 +130,7 @@ class _Telling:
             explained[row]["counterfactuals"].append(one)
         return list(explained)
 
-    def _outcome(self, at: int, said: FormattedExplanation) -> dict[str, Any]:
+    def _outcome(self, at: int, said: FormattedExplanation, shown: FormattedExplanation) -> dict[str, Any]:
         """What holds for a row, whatever was found."""
         batch, reason = self.batch, self.batch.reasons[at]
         is_found = reason is None if self.are_chosen else bool(batch.found[at])
@@ -119,10 +144,12 @@ class _Telling:
             "notes": [self.formatter.statement(one) for one in batch.notes[at]],
             **({} if self.are_chosen else _proven(batch, int(batch.rows[at]))),
             **({"letter": self.letters.get(at)} if self.asked.letter and not is_found else {}),
-            **({"display": self.display.of_row(at, said)} if self.asked.display else {}),
+            **({"display": self.display.of_row(at, shown)} if self.asked.display else {}),
         }
 
-    def _counterfactual(self, at: int, values: dict[str, Json], said: FormattedExplanation) -> dict[str, Any]:
+    def _counterfactual(
+        self, at: int, values: dict[str, Json], said: FormattedExplanation, shown: FormattedExplanation
+    ) -> dict[str, Any]:
         batch = self.batch
         changes = batch.changes.iloc[batch.steps.starts[at] : batch.steps.starts[at + 1]]
         derived = changes["derived"].tolist() if "derived" in changes else [False] * len(changes)
@@ -142,8 +169,35 @@ class _Telling:
             ],
             "text": self._sentence(said),
             **({"letter": self.letters.get(at)} if self.asked.letter else {}),
-            **({"display": self.display.of_counterfactual(at, said)} if self.asked.display else {}),
+            **({} if self.boxes is None else {"regions": self._region(at, self.boxes[at])}),
+            **({"display": self._display(at, said, shown)} if self.asked.display else {}),
         }
+
+    def _display(self, at: int, said: FormattedExplanation, shown: FormattedExplanation) -> dict[str, Any]:
+        """What a page shows of a counterfactual; with what each new value may be, if that is wanted."""
+        display = self.display.of_counterfactual(at, shown)
+        if self.boxes is not None:
+            for change, in_words in zip(display["changes"], said.changes, strict=True):
+                change["region"] = None if in_words.example is None else in_words.after
+        return display
+
+    def _region(self, at: int, box: Box | None) -> Json:
+        if box is None:
+            return None
+        return {"proof": box.proof, "features": {self.keys[one.feature]: self._side(at, one) for one in box.sides}}
+
+    def _side(self, at: int, side: Side) -> dict[str, Json]:
+        """What a feature may be: a number or a date lies between two values, null for an open end."""
+
+        def cell(value: float) -> Json:
+            return json_cell(held(self.batch, at, side.feature, value))
+
+        if side.codes is not None:
+            return {"low": None, "high": None, "values": [cell(code) for code in side.codes]}
+        if np.isnan(side.low):
+            return {"low": None, "high": None, "values": [None]}
+        low, high = (cell(end) if np.isfinite(end) else None for end in (side.low, side.high))
+        return {"low": low, "high": high, "values": None}
 
     def _sentence(self, said: FormattedExplanation) -> str:
         if self.are_chosen:

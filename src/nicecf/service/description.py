@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from nicecf.models.criterion import Criterion
+from nicecf.nice import NICE
 from nicecf.rules.columns import positions_of
 from nicecf.rules.constraints import Constraints
 from nicecf.rules.kinds.may_change import fixed_text
@@ -20,6 +22,9 @@ from nicecf.tables.statistics import ColumnStatistics
 from nicecf.views.words.formatter import Formatter, readable_names
 from nicecf.views.words.wording import Wording
 
+# How far over its line a probability is safe, unless that is more than half the way to certainty: a guess. A model that
+# is trained again on other rows of the same people moves its probabilities by about so much.
+_SAFELY = 0.1
 # More values of a category than these are not listed.
 _MOST_VALUES = 200
 
@@ -35,9 +40,16 @@ def about(version: Version) -> dict[str, Any]:
         "optimize": nice.optimize if isinstance(nice.optimize, str) else "a function",
         "search": nice.search_,
         "has_plausibility": nice._fitted.plausibility is not None,
+        "safe_probabilities": safe_probabilities(nice),
         "parameters": example_target(nice),
         **({} if version.target is None else {"wanted": json_cell(version.target)}),
     }
+
+
+def safe_probabilities(nice: NICE) -> list[float]:
+    """For each class the ``min_probability`` that is safely over its line; none of a model that returns scores."""
+    lines = Criterion.of(nice._fitted.panel).lines if len(nice.classes_) else ()
+    return [round(min(line + _SAFELY, (line + 1) / 2), 6) for line in lines]
 
 
 def schema(version: Version, language: str = "en") -> dict[str, Any]:

@@ -49,9 +49,11 @@ class Parameters(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only
     ``target``: a class, or several; any other class without it. ``target_score``: the scores wanted, low and high, null
     for an open end. ``n``: at most so many counterfactuals per row. ``budget``: seconds until the best valid answer so
     far is returned. ``feature_weights``: what it costs to change a feature, 1 by default. ``plans``: a menu for each
-    row, with the best by each measure before the ``n`` that change different features. ``language``: that of all
-    texts. ``display``: add what a page shows: names, values and the line as people read them. ``letter``: add the
-    letter about each counterfactual. ``record``: add the audit record of each, for nicecf replay.
+    row, with the best by each measure before the ``n`` that change different features. ``min_probability``: the least
+    probability of a counterfactual's class. ``include``: what else is added; ``"regions"``: the values with which each
+    counterfactual still holds. ``language``: that of all texts. ``display``: add what a page shows: names, values and
+    the line as people read them. ``letter``: add the letter about each counterfactual. ``record``: add the audit record
+    of each, for nicecf replay.
     """
 
     target: Label | list[Label] | None = None
@@ -63,6 +65,8 @@ class Parameters(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only
     budget: Annotated[float, Meta(gt=0)] | None = None
     feature_weights: dict[str, Annotated[float, Meta(gt=0)]] | None = None
     plans: bool = False
+    min_probability: Annotated[float, Meta(gt=0, le=1)] | None = None
+    include: Annotated[list[Literal["regions"]], Meta(max_length=1)] = []
     language: Literal["en", "de"] = "en"
     display: bool = False
     letter: bool = False

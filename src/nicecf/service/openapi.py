@@ -97,7 +97,8 @@ def _request(name: str, most_rows: int, needed: dict[str, Any], *, has_changes: 
     }
     if has_changes:
         properties["changes"] = {"type": "array", "minItems": 1, "maxItems": most_rows, "items": changes}
-        properties["parameters"] = {"allOf": [parameters], "properties": {"record": {"const": False}}}
+        of_answers = {"record": {"const": False}, "include": {"maxItems": 0}}
+        properties["parameters"] = {"allOf": [parameters], "properties": of_answers}
     required = ["instances", *(["changes"] if has_changes else []), *(["parameters"] if needed else [])]
     return {"type": "object", "required": required, "additionalProperties": False, "properties": properties}
 
@@ -240,6 +241,9 @@ _GAP = "only beside proof: by which share of its cost the best counterfactual co
 _DESCRIPTIONS = {
     "search": "exact: the best counterfactual with values of training rows, and a proof; of trees and linear models",
     "plans": "true: a menu for each row, the best by each measure and then the n that change different features",
+    "min_probability": "the least probability of a counterfactual's class; not less than the explainer's own",
+    "include": "regions: add what each changed feature may be, all of them at once, with the same decision; not of "
+    "what-if",
     "language": "that of all texts",
     "display": "true: add names, values and the line to cross as people read them, for a page",
     "letter": "true: add a letter about each counterfactual, or about a row without one",
@@ -279,8 +283,23 @@ _QUANTITY = _object(
     limits=_list(_NUMBER),
     line=_TEXT,
 )
-_SHOWN_CHANGE = _object(feature=_TEXT, name=_TEXT, before=_TEXT, after=_TEXT, goes={"enum": [-1, 0, 1]}, together=_FLAG)
-_CONTRIBUTION = {**_TEXT, "description": "how far this change moves the number that decides; empty in what-if"}
+_SHOWN_CHANGE = _with(
+    _object(feature=_TEXT, name=_TEXT, before=_TEXT, after=_TEXT, goes={"enum": [-1, 0, 1]}, together=_FLAG),
+    contribution={**_TEXT, "description": "how far it moves the number that decides; empty in what-if"},
+    region={**_MAYBE_TEXT, "description": "only with include: regions. What it may be, such as at least 6,200"},
+)
+_REGIONS = {
+    **_object(
+        proof={"enum": ["proven", "checked"]},
+        features={
+            "type": "object",
+            "additionalProperties": _object(low={}, high={}, values={"type": ["array", "null"]}),
+        },
+    ),
+    "type": ["object", "null"],
+    "description": "what each changed feature may be, all of them at once: from low to high, null for an open end, or "
+    "one of the values. null if there was no time to find out",
+}
 _RELAXATION = _object(rule=_TEXT, features=_list(_TEXT), blocks=_TEXT, text=_TEXT, n_changes={"type": "integer"})
 _CHANGE = _with(_object(feature=_TEXT, before={}, after={}), derived={"const": True})
 _DECIDED: dict[str, Any] = {"decision": {}, "probability": _NUMBER, "score": _NUMBER}
@@ -294,12 +313,8 @@ _COUNTERFACTUAL = _with(
     error={"type": ["number", "null"]},
     letter=_MAYBE_TEXT,
     record={"type": "object"},
-    display=_object(
-        decision=_TEXT,
-        quantity=_QUANTITY,
-        changes=_list(_with(_SHOWN_CHANGE, contribution=_CONTRIBUTION)),
-        derived=_list(_SHOWN_CHANGE),
-    ),
+    regions=_REGIONS,
+    display=_object(decision=_TEXT, quantity=_QUANTITY, changes=_list(_SHOWN_CHANGE), derived=_list(_SHOWN_CHANGE)),
 )
 _EXPLANATION = _with(
     _object(found=_FLAG, text=_TEXT, counterfactuals=_list(_COUNTERFACTUAL), reason=_MAYBE_TEXT, notes=_list(_TEXT)),

@@ -10,6 +10,7 @@ import msgspec
 
 from nicecf.exceptions import OptionError, did_you_mean, listed
 from nicecf.explain.ask import Call
+from nicecf.explain.min_probability import check_margin
 from nicecf.explain.what_if import what_if
 from nicecf.nice import NICE
 from nicecf.results.counterfactuals import Counterfactuals
@@ -21,6 +22,7 @@ from nicecf.service.examples import examples_of
 from nicecf.service.messages import Cell, Parameters, Rules
 from nicecf.service.refusals import wrong
 from nicecf.service.rows import RowReader
+from nicecf.support.clock import now
 from nicecf.support.types import Json, Label, Table
 from nicecf.tables.files.json_lines import json_cell
 from nicecf.views.words.wording import Wording
@@ -50,6 +52,8 @@ class Version:
             asked["target_class"] = self._target(parameters.target)
         if parameters.target_score is not None:
             asked["target_score"] = tuple(parameters.target_score)
+        if parameters.min_probability is not None:
+            asked["min_probability"] = self._margin(parameters)
         if parameters.rules is not None:
             asked["constraints"] = self._constraints(parameters.rules)
         if parameters.feature_weights is not None:
@@ -61,8 +65,10 @@ class Version:
 
     def explain(self, rows: Rows, arguments: dict[str, Any], parameters: Parameters, seconds: float) -> Answers:
         """Explain checked rows, all in one call; a search that takes longer ends with what it has."""
+        deadline = now() + seconds
         cfs = self._explained(rows, arguments, parameters, seconds)
-        return answers_of(cfs, self.reader, len(rows), parameters, self.wording(parameters.language))
+        wording = self.wording(parameters.language)
+        return answers_of(cfs, self.reader, len(rows), parameters, wording, deadline=deadline)
 
     def report(self, rows: Rows, arguments: dict[str, Any], parameters: Parameters, seconds: float) -> Answers:
         """The same as one HTML page for all rows."""
@@ -71,9 +77,11 @@ class Version:
 
     def what_if(self, rows: Rows, others: Rows, parameters: Parameters) -> Answers:
         """What the model says of rows and of others in their place; nothing is searched for."""
+        if parameters.include:
+            raise wrong("parameters.include", "there are no regions of what was not searched for; leave it out")
         arguments = self.arguments(parameters)
         target, scores = arguments.get("target_class", "other"), arguments.get("target_score")
-        fitted, wanted, asked = self.nice._aimed(target, scores, None)
+        fitted, wanted, asked = self.nice._aimed(target, scores, None, arguments.get("min_probability"))
         call = Call(
             self.reader.table([*rows, *others]),
             wanted,
@@ -106,6 +114,17 @@ class Version:
         if key not in self._variants:
             self._variants[key] = self.nice.with_search(optimize=optimize, search=search)  # type: ignore[arg-type]  # checked by the message
         return self._variants[key]
+
+    def _margin(self, parameters: Parameters) -> float:
+        least, panel = parameters.min_probability, self.nice._fitted.panel
+        assert least is not None
+        if parameters.target_score is not None:
+            raise wrong("parameters.min_probability", "it is for classes; target_score says which scores are wanted")
+        try:
+            check_margin(least, panel)
+        except OptionError as error:
+            raise wrong("parameters", str(error)) from None
+        return least
 
     def _target(self, given: Any) -> Any:
         classes = list(self.nice.classes_)

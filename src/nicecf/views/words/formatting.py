@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from nicecf.results.batch import Batch, picked
+from nicecf.results.box import Box
 from nicecf.rules.expressions import Relation
 from nicecf.rules.relaxations import Relaxation
 from nicecf.support.formats import one_line, readable
@@ -104,9 +105,14 @@ class FormattedExplanation:
         }
 
 
-def formatted(batch: Batch, formatter: Formatter, *, ask: bool) -> list[FormattedExplanation]:
-    """The explanations in parts. ``ask``: whether the model may be asked how far numbers can be rounded."""
-    changes, derived = _formatted_changes(batch, formatter, ask=ask)
+def formatted(
+    batch: Batch, formatter: Formatter, *, ask: bool, boxes: Sequence[Box | None] | None = None
+) -> list[FormattedExplanation]:
+    """The explanations in parts. ``ask``: whether the model may be asked how far numbers can be rounded.
+
+    ``boxes``: of each entry, to be stated; then no number is rounded.
+    """
+    changes, derived = _formatted_changes(batch, formatter, ask=ask and boxes is None, boxes=boxes)
     labels = [formatter.label(label) for label in batch.classes]
     proofs, lines = formatted_proofs(batch, formatter.wording), lines_of(batch)
     told: list[dict[str, str]] = [{} for _ in range(len(batch))]
@@ -223,10 +229,12 @@ _OBSTACLES = {
 Said: TypeAlias = list[tuple[FormattedChange, ...]]
 
 
-def _formatted_changes(batch: Batch, formatter: Formatter, *, ask: bool) -> tuple[Said, Said]:
+def _formatted_changes(
+    batch: Batch, formatter: Formatter, *, ask: bool, boxes: Sequence[Box | None] | None
+) -> tuple[Said, Said]:
     """The changes of each row in words, what matters most first; and what follows from them."""
     order = by_importance(batch)
-    each = _each_formatted(batch, formatter, order, ask=ask)
+    each = _each_formatted(batch, formatter, order, ask=ask, boxes=boxes)
     starts = batch.steps.starts
     ends = starts[1:] - np.bincount(batch.steps.row()[batch.is_derived[batch.steps.feature]], minlength=len(batch))
     spans = [(starts[:-1], ends), (ends, starts[1:])]
@@ -240,7 +248,9 @@ def _nameable(derived: tuple[FormattedChange, ...], batch: Batch, entry: int) ->
     return tuple(one for one in derived if one.column not in protected)
 
 
-def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: bool) -> list[FormattedChange]:
+def _each_formatted(
+    batch: Batch, formatter: Formatter, order: Ints, *, ask: bool, boxes: Sequence[Box | None] | None
+) -> list[FormattedChange]:
     """All changes in words, in an order in which those that are one stand together."""
     table, steps, line = batch.changes, batch.steps, batch.steps.row()
     numbers, parts = formatted_numbers(batch, ask=ask), parts_of(batch)
@@ -262,8 +272,8 @@ def _each_formatted(batch: Batch, formatter: Formatter, order: Ints, *, ask: boo
     wholes = _wholes(batch, formatter, order, is_together)
     pairs = [formatter.pair(*one) for one in zip(feature, before, after, numbers, strict=True)]
     regions: list[str | None] = [None] * len(pairs)
-    if ask and formatter.wording.regions and not batch.is_best_effort:
-        regions = formatted_regions(batch, formatter, numbers)
+    if boxes is not None or (ask and formatter.wording.regions and not batch.is_best_effort):
+        regions = formatted_regions(batch, formatter, numbers, boxes)
     return [
         FormattedChange(
             formatter.name(feature[at]),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nicecf.results.batch import Batch
-from nicecf.results.box import Side
+from nicecf.results.box import Box, Side
 from nicecf.results.boxes import boxes_of, held
 from nicecf.support.types import Floats
 from nicecf.views.words.formatter import Formatter
@@ -18,19 +18,25 @@ _MOST_CATEGORIES = 6
 
 
 def formatted_regions(
-    batch: Batch, formatter: Formatter, numbers: Sequence[FormattedNumber | None]
+    batch: Batch,
+    formatter: Formatter,
+    numbers: Sequence[FormattedNumber | None],
+    boxes: Sequence[Box | None] | None = None,
 ) -> list[str | None]:
     """What each change of a batch may be, in the order of its steps; None for those that are the new value alone.
 
     ``numbers``: as they are shown. The boxes are those around the shown values, which lie in what is said of them: a
     new value that is rounded may lie outside of the box around the exact one. Dates and durations, which no box is
-    proven for, keep the new value.
+    proven for, keep the new value. ``boxes``: those of the entries, None where there is none, if they are known and
+    the values are shown as they are.
     """
-    boxes = boxes_of(batch, _as_shown(batch, numbers))
+    if boxes is None:
+        boxes = boxes_of(batch, _as_shown(batch, numbers))
     said: list[str | None] = []
     lines: list[int] = batch.steps.row().tolist()
     for entry, feature, number in zip(lines, batch.steps.feature.tolist(), numbers, strict=True):
-        side = boxes[entry].stated(feature)
+        box = boxes[entry]
+        side = None if box is None else box.stated(feature)
         if side is not None and side.codes is None and number is None:
             side = None
         if side is not None and side.codes is not None and len(side.codes) > _MOST_CATEGORIES:
