@@ -237,9 +237,21 @@ class TestDisplay:
     def test_a_probability_that_was_asked_for_is_a_line(self):
         (answer,) = explained(served(fitted(min_probability=0.8)), [DENIED], display=True)
         quantity = answer["counterfactuals"][0]["display"]["quantity"]
-        assert quantity["limits"] == [0.8]
+        assert quantity["limits"] == [0.5, 0.8]
         assert quantity["after"] >= 0.8
-        assert "at least 80 % was asked for" in quantity["line"]
+        assert quantity["line"] == "The line is at 50 %; at least 80 % is wanted."
+        assert (answer["display"]["quantity"]["name"], answer["display"]["quantity"]["before"]) == (
+            "the probability of yes",
+            quantity["before"],
+        )
+
+    def test_of_a_decision_that_is_only_made_safer_it_is_the_probability_of_that_decision(self, nice):
+        (row,) = [{**DENIED, "income": 48.0}]
+        (answer,) = explained(served(nice), [row], display=True, target="yes", min_probability=0.8)
+        assert answer["decision"] == "yes"
+        for quantity in (answer["display"]["quantity"], answer["counterfactuals"][0]["display"]["quantity"]):
+            assert quantity["name"] == "the probability of yes"
+            assert quantity["before"] < 0.8 <= quantity["after"]
 
     def test_a_score_has_no_name_and_the_ends_of_its_target_are_lines(self):
         service = served(of_scores())

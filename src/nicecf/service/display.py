@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,7 +22,8 @@ from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.formatting import FormattedChange, FormattedExplanation
 from nicecf.views.words.importance import gains_of
 from nicecf.views.words.line import Line, Lines
-from nicecf.views.words.proven import percent_at_most
+from nicecf.views.words.proven import is_to_prove, percent_at_most
+from nicecf.views.words.rounding import digits
 
 Object: TypeAlias = dict[str, Any]
 
@@ -95,7 +97,9 @@ class Display:
         return self.formatter.clauses(Statement(phrase, fields))
 
     def _proof(self, row: int) -> str:
-        """What is proven of the best answer of a row, or that there is none; "" where nothing is."""
+        """What is proven of the best answer of a row, or that there is none; "" where nothing is, or was asked for."""
+        if not is_to_prove(self.batch):
+            return ""
         say, phrases = self.formatter.wording.say, self.formatter.wording.phrases
         for proof in self.batch.proofs[self.batch.rows == row]:
             if proof.status in ("optimal", "infeasible"):
@@ -120,24 +124,42 @@ class Display:
         ]
 
     @property
+    def _is_plain(self) -> bool:
+        """Whether the more probable of two classes is decided; a page may have asked for more than that."""
+        return replace(self.batch.criterion, least=None).is_plain
+
+    @cached_property
     def _deciding(self) -> Ints:
         """The class of each entry whose probability, or the score that stands for it, is shown."""
         batch = self.batch
         if batch.target is not None:
             return batch.after.decided
-        return 1 - batch.before.decided if batch.criterion.is_plain else Lines(batch).quantities[0]
+        if not self._is_plain:
+            return Lines(batch).quantities[0]
+        is_same = (batch.after.decided == batch.before.decided) & (batch.n_changes > 0) & (not self.are_chosen)
+        return np.where(is_same, batch.before.decided, 1 - batch.before.decided)
+
+    def _plain_line(self, least: float | None) -> str:
+        """The two lines of a plain decision, where more was asked for than to cross the one."""
+        if least is None:
+            return ""
+        ends = (self.formatter.percentage(digits(100 * one)) for one in (_HALF, least))
+        return self.formatter.wording.say("page.line_and_least", **dict(zip(("limit", "least"), ends, strict=True)))
 
     def _told_contributions(self, steps: slice, start: float, gains: Floats) -> dict[Any, str]:
         """What the changes of an entry add, in words; together they are the whole way, as it is shown."""
-        after = start + np.cumsum(gains[steps])
-        texts = [self._rounded(one) for one in (start, *after.tolist())]
+        whole = np.append(start, start + np.cumsum(gains[steps]))
         names = [self.batch.schema.names[feature] for feature in self.batch.steps.feature[steps].tolist()]
-        pairs = zip(names, texts, texts[1:], strict=False)
-        return {name: self._contribution(then - now) for name, now, then in pairs}
+        amounts = self._amounts(whole, decimals=0)
+        if any(not amount and gain for amount, gain in zip(amounts, gains[steps].tolist(), strict=True)):
+            amounts = self._amounts(whole, decimals=1)
+        return {name: self._contribution(amount) for name, amount in zip(names, amounts, strict=True)}
 
-    def _rounded(self, value: float) -> Decimal:
+    def _amounts(self, whole: Floats, *, decimals: int) -> list[Decimal]:
+        """The steps of a way, of which each end is rounded as it is shown."""
         target = self.batch.target
-        return Decimal(round(100 * value)) if target is None else Decimal(target.text(value))
+        texts = [f"{100 * one:.{decimals}f}" if target is None else target.text(one) for one in whole.tolist()]
+        return [Decimal(then) - Decimal(now) for now, then in pairwise(texts)]
 
     def _contribution(self, amount: Decimal) -> str:
         phrases = self.formatter.wording.phrases
@@ -179,8 +201,10 @@ class Display:
             texts = said.chance, said.other_chance
             return _shown(None, (before, after), texts, ends, self.formatter.label(batch.classes[1]))
         lines = Lines(batch)
-        if batch.criterion.is_plain:
-            return self._probability(at, 1 - int(batch.before.decided[at]), [_HALF], "")
+        if self._is_plain:
+            least = batch.criterion.least if said.changes else None
+            limits = [_HALF] if least is None else [_HALF, least]
+            return self._probability(at, int(self._deciding[at]), limits, self._plain_line(least))
         wanted = self._wanted(at) if self.are_chosen and not batch.found[at] else None
         if wanted is not None:
             one = batch.criterion
