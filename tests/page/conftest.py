@@ -27,7 +27,7 @@ SQUEEZED = r"""
   const pen = document.createElement("canvas").getContext("2d");
   const width = (text, style) => { pen.font = style.font; return pen.measureText(text).width; };
   const parents = (one) => { const all = []; for (let up = one.parentElement; up; up = up.parentElement) all.push(up); return all; };
-  const isSaidOnly = (one) => [one, ...parents(one)].some((each) => each.classList?.contains("ncf-hidden"));
+  const isSaidOnly = (one) => [one, ...parents(one)].some((each) => getComputedStyle(each).clipPath === "inset(50%)");
   const overflow = (one) => getComputedStyle(one).overflowX;
   const inside = (one) => {
     const style = getComputedStyle(one);
@@ -50,7 +50,7 @@ SQUEEZED = r"""
     if (!isScrolled && (box.left < -0.5 || box.right > innerWidth + 0.5)) wrong("outside of the window", one);
     const scrolls = ["auto", "scroll"].includes(overflow(one));
     if (one.clientWidth && !scrolls && one.scrollWidth > one.clientWidth + 1) wrong("wider than its box", one);
-    if (one.tagName === "SELECT" && width(one.selectedOptions[0]?.textContent ?? "", style) + 20 > inside(one)) wrong("does not fit", one);
+    if (one.tagName === "SELECT" && width(one.selectedOptions[0]?.textContent ?? "", style) + 15 > inside(one)) wrong("does not fit", one);
     const room = inside(block(one));
     for (const node of texts) {
       const longest = Math.max(...node.textContent.trim().split(/\s+/).map((word) => width(word, style)));
@@ -187,6 +187,22 @@ class Visit:
                 route.continue_()
 
         self.page.route(f"**/*:{verb}", routed)
+
+    def stop_early(self):
+        """Ask again; the answer is that time was up before anything was found."""
+
+        def stopped(route):
+            answer = route.fetch()
+            body = answer.json()
+            display = {**body["explanations"][0]["display"], "relaxation": None, "obstacle": "Something is in the way."}
+            body["explanations"][0] |= {"found": False, "stopped_early": True, "counterfactuals": [], "display": display}
+            route.fulfill(response=answer, json=body)
+
+        self.page.get_by_role("radio").nth(1).check()  # just enough: there is no second question
+        self.answered()
+        self.intercept("explain", stopped)
+        self.page.locator(".ncf-pick select").nth(1).select_option("")
+        self.answered()
 
     def asked(self, verb):
         return sum(url.endswith(f":{verb}") for method, url in self.requests)
