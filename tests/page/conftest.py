@@ -195,7 +195,12 @@ class Visit:
             answer = route.fetch()
             body = answer.json()
             display = {**body["explanations"][0]["display"], "relaxation": None, "obstacle": "Something is in the way."}
-            body["explanations"][0] |= {"found": False, "stopped_early": True, "counterfactuals": [], "display": display}
+            body["explanations"][0] |= {
+                "found": False,
+                "stopped_early": True,
+                "counterfactuals": [],
+                "display": display,
+            }
             route.fulfill(response=answer, json=body)
 
         self.page.get_by_role("radio").nth(1).check()  # just enough: there is no second question
