@@ -190,7 +190,7 @@ class TestTheWidget:
             "Example C2",
             "Example C3",
         ]
-        assert tab.get_by_label("income", exact=True).input_value() == str(rows()["income"].iloc[0])
+        assert tab.get_by_label("income", exact=True).input_value() == f"{rows()['income'].iloc[0]:,}"
         assert tab.locator("article").count() > 1
         assert tab.get_by_role("tab").count() == 0  # no uploads
         assert tab.get_by_role("button", name="Copy a link to this").count() == 0
