@@ -2,8 +2,7 @@
 
 export class Failure extends Error {
   // kind: "gone" (nobody answers), "key" (a key is needed, or wrong), "busy", "refused" (what was sent is wrong),
-  // "failed" (the model, or the service).
-  // seconds: when to come back, if the service said so.
+  // "failed" (the model, or the service). `seconds`: when to come back, of those who are busy.
   constructor(kind, message, seconds = null) {
     super(message);
     this.kind = kind;
@@ -83,7 +82,7 @@ export class HttpClient {
     }
     if (answer.ok) return answer;
     const said = await answer.json().catch(() => ({}));
-    const seconds = Number(answer.headers.get("Retry-After"));
-    throw new Failure(KINDS[answer.status] ?? "refused", said.error ?? String(answer.status), seconds);
+    const seconds = Number.parseInt(answer.headers.get("Retry-After"), 10);
+    throw new Failure(KINDS[answer.status] ?? "refused", said.error ?? String(answer.status), Number.isNaN(seconds) ? null : seconds);
   }
 }
