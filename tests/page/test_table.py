@@ -114,6 +114,11 @@ class Table:
         ]
         return pd.DataFrame(lines, columns=heads).set_index(heads[0]).astype(int)
 
+    def income(self):
+        """Return the income of the case in the first tab."""
+        field = self.page.locator(".ncf-case").get_by_label("income", exact=True)
+        return float(field.input_value().replace(",", ""))
+
     def saved(self):
         with self.page.expect_download() as download:
             self.page.get_by_role("button", name=self.words["save"]).click()
@@ -163,13 +168,12 @@ class TestAFile:
         page.get_by_role("button", name="C7", exact=True).click()
         table.one.answered()
         assert page.get_by_role("tab", name="One case").get_attribute("aria-selected") == "true"
-        assert (
-            float(page.locator(".ncf-case").get_by_label("income", exact=True).input_value()) == csv_of(60)["income"][7]
-        )
+        assert table.income() == csv_of(60)["income"][7]
 
     def test_what_is_wrong_with_it_is_told(self, opened, small, X):
         table = opened(small, X[:3].assign(years="old"), is_explained=False)
-        table.page.wait_for_selector(".ncf-alert >> text=column 'years' holds 'old'")
+        table.page.wait_for_selector(".ncf-alert:visible")
+        assert "column 'years' holds 'old'" in table.page.locator(".ncf-alert").text_content()
         table.one.forgive("400")
 
     def test_another_one_is_not_mixed_with_the_one_before(self, opened, small, X, tmp_path):
@@ -328,7 +332,7 @@ class TestKeyboard:
         table.one.answered()
         assert page.get_by_role("tab", name="One case").get_attribute("aria-selected") == "true"
         assert page.evaluate("document.activeElement.tagName") == "H1"
-        assert float(page.locator(".ncf-case").get_by_label("income", exact=True).input_value()) == X["income"][1]
+        assert table.income() == X["income"][1]
         page.get_by_role("tab", name="A table").click()  # everything is as it was left
         assert table.labels() == X["name"][:100].tolist()
 
@@ -480,7 +484,7 @@ class TestTrouble:
         failing = lambda route: route.fulfill(status=502, body='{"error": "the model failed"}')
         table.page.route("**/*:explain", failing)
         table.explained()
-        assert "the model failed" in table.page.locator(".ncf-alert").inner_text()
+        assert "the model failed" in table.page.locator(".ncf-alert").text_content()
         assert table.status().startswith("3 rows explained:")
         table.page.unroute("**/*:explain")
         table.page.get_by_role("button", name="Go on").click()

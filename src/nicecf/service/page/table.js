@@ -4,7 +4,7 @@ import { caseOf } from "./cases.js";
 import { CasesView } from "./cases_view.js";
 import { csvOf } from "./csv.js";
 import { download, freshId, h, replaceChildren } from "./dom.js";
-import { parametersOf } from "./state.js";
+import { menuOf } from "./state.js";
 
 const AT_ONCE = 25; // or as many as the service takes
 // Rows one after the other that cannot be explained: then it is not the rows.
@@ -85,7 +85,8 @@ export class TableView {
   explain() {
     const { page, run } = this;
     const { classes, wanted } = page.about;
-    const parameters = parametersOf(page.state, page.about);
+    // As in the first tab, so that a case that is opened there has the same way first.
+    const { plans, n, ...parameters } = menuOf(page.state, page.about);
     const target = classes.length === 2 ? (parameters.target ?? wanted ?? classes[1]) : null;
     this.run = { ...run, parameters, target, answers: [] };
     this.showCases();
