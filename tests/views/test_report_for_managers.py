@@ -250,6 +250,18 @@ def test_the_examples_are_the_most_common_changes_several_at_once_and_the_middle
     assert not list(alone.all("h3"))
 
 
+def test_an_example_of_several_changes_comes_before_a_more_common_one_of_a_single_change():
+    rows = pd.DataFrame({"savings": [0, 1, 2, 9, 9, 0], "debt": [0, 0, 0, 3, 5, 5], "job": list("bbbbbb")})
+    cfs = approved(rows.set_axis(list("uvwxyz")), nice=ALL)
+    assert cfs.batch.n_changes.tolist() == [1, 1, 1, 1, 1, 2]
+    titles = [(next(one.all("h3")).text(), next(one.all("b")).text()) for one in examples_of(cfs)]
+    assert titles[:2] == [("The most common changes: 3 cases", "v"), ("Several changes at once: 1 case", "z")]
+    others = [next(one.all("h3")).text() for one in examples_of(cfs[:5])]
+    assert others[:2] == ["The most common changes: 3 cases", "Another change: 2 cases"]
+    alike = [next(one.all("h3")).text() for one in examples_of(cfs[:3])]
+    assert alike[2] == "The most to change of all cases"
+
+
 def test_cases_without_a_way_are_counted_by_decision_and_by_what_stands_in_the_way():
     one_change = Constraints(max_changes=1)
     cfs = approved(ROWS.set_axis(list("vwxyz")), [LOCKED, one_change, one_change, one_change, None], nice=ALL)
@@ -259,13 +271,24 @@ def test_cases_without_a_way_are_counted_by_decision_and_by_what_stands_in_the_w
     assert [row[2] for row in rows[1:]] == ["3", "1"]
     assert [row[4] for row in rows[1:]] == ["w, x, y", "v"]
     assert "donor" not in section(page, "4 cases without a way, and why").text()
+    assert rows[1][1] == "only one point may be different; without this limit there would be a way"
     # In full, each reason stands at its case.
     for entry, reason in zip(rows_of(page), cfs.reasons, strict=True):
         assert reason is None or reason in next(entry.all("summary")).text()
 
 
+def test_what_stands_in_the_way_is_told_apart_where_only_the_rule_differs():
+    rules = [Constraints(immutable=[feature]) for feature in ("savings", "debt", "savings")]
+    cfs = approved(ROWS[:3].set_axis(list("xyz")), rules, nice=ALL)
+    lines = cells(next(section(read(cfs.to_html()), "3 cases without a way, and why").all("table")))[1:]
+    assert [line[1:3] + line[4:] for line in lines] == [
+        ["savings may not change; without this limit there would be a way", "2", "x, z"],
+        ["debt may not change; without this limit there would be a way", "1", "y"],
+    ]
+
+
 def test_a_proof_that_there_is_no_way_is_told_as_one():
-    pytest.importorskip("highspy")
+    pytest.importorskip("ortools", reason="proofs need the extra 'exact'")
     X = pd.DataFrame({"a": [0.0, 1, 2, 3], "b": [0.0, 1, 0, 1]})
     from sklearn.linear_model import LogisticRegression
 
@@ -280,7 +303,9 @@ def test_a_proof_that_there_is_no_way_is_told_as_one():
 
 
 def test_what_it_costs_counts_the_cases_by_how_many_changes_they_need():
-    cfs = approved(pd.concat([GOOD, ROWS]).set_axis(range(7)), nice=ALL)
+    almost = pd.DataFrame({"savings": [9, 9, 0], "debt": [0, 5, 0], "job": ["a", "a", "b"]})
+    cfs = approved(pd.concat([almost, ROWS]).set_axis(range(8)), nice=ALL)
+    assert sorted(set(cfs.batch.n_changes)) == [1, 2, 3]
     head, *lines = cells(next(section(read(cfs.to_html()), "What it costs").all("table")))
     assert head[3:6] == ["1 change", "2 changes", "3 or more"]
     counts = np.array([[int(one) for one in line[3:6]] for line in lines]).sum(axis=0)

@@ -45,7 +45,7 @@ class HtmlFormatter:
     @classmethod
     def of(cls, batch: Batch, wording: Wording | None) -> HtmlFormatter:
         """Raises OptionError if the wording is not one, or names what the batch does not have."""
-        protected = frozenset[int]().union(*map(batch.protected, range(len(batch))))
+        protected = frozenset[int]().union(*map(batch.protected, batch.first_of_rows.tolist()))
         names = frozenset(batch.schema.names[j] for j in protected)
         columns = zip(batch.schema.names, batch.provenance.statistics.columns, strict=True)
         return cls(Formatter.of(batch, wording), dict(columns), protected, names)
