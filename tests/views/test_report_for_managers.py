@@ -208,6 +208,19 @@ def test_typical_change_and_its_difference_agree_and_have_no_more_digits_than_th
     assert seen == {"score", "rate", "amount"}
 
 
+def test_what_stays_as_it_is_has_the_decimals_of_its_column_and_large_numbers_are_short():
+    X = pd.DataFrame({"a": [0, 1] * 4, "whole": [23700, 41200] * 4, "rate": [4.0, 7.25] * 4, "huge": [1e100, 2e20] * 4})
+    X["single"] = np.array([0.1, 0.2] * 4, dtype=np.float32)
+    X["code"] = pd.Categorical([40210, 50300] * 4)
+    model = lambda X: np.column_stack([1 - X["a"], X["a"]]).astype(float)
+    row = X[:1].assign(rate=4.125)
+    (entry,) = rows_of(read(NICE(model).fit(X, X["a"]).explain(row).to_html()))
+    (others,) = entry.all("details")
+    assert next(others.all("p")).text().split("; ") == [
+        *("whole: 23,700", "rate: 4.125", "huge: 1e+100", "single: 0.1", "code: 40210"),
+    ]
+
+
 def test_a_median_of_whole_numbers_is_one_that_a_case_has():
     X = pd.DataFrame({"score": [597.0, 598.0, np.nan, np.nan], "b": [1.0, 2.0, 1.0, 2.0]})
     model = lambda X: np.column_stack([X["score"].isna(), X["score"].notna()]).astype(float)
