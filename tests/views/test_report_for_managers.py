@@ -208,6 +208,19 @@ def test_typical_change_and_its_difference_agree_and_have_no_more_digits_than_th
     assert seen == {"score", "rate", "amount"}
 
 
+def test_what_stays_as_it_is_has_the_decimals_of_its_column_and_large_numbers_are_short():
+    X = pd.DataFrame({"a": [0, 1] * 4, "whole": [23700, 41200] * 4, "rate": [4.0, 7.25] * 4, "huge": [1e100, 2e20] * 4})
+    X["single"] = np.array([0.1, 0.2] * 4, dtype=np.float32)
+    X["code"] = pd.Categorical([40210, 50300] * 4)
+    model = lambda X: np.column_stack([1 - X["a"], X["a"]]).astype(float)
+    row = X[:1].assign(rate=4.125)
+    (entry,) = rows_of(read(NICE(model).fit(X, X["a"]).explain(row).to_html()))
+    (others,) = entry.all("details")
+    assert next(others.all("p")).text().split("; ") == [
+        *("whole: 23,700", "rate: 4.125", "huge: 1e+100", "single: 0.1", "code: 40210"),
+    ]
+
+
 def test_a_median_of_whole_numbers_is_one_that_a_case_has():
     X = pd.DataFrame({"score": [597.0, 598.0, np.nan, np.nan], "b": [1.0, 2.0, 1.0, 2.0]})
     model = lambda X: np.column_stack([X["score"].isna(), X["score"].notna()]).astype(float)
@@ -250,6 +263,18 @@ def test_the_examples_are_the_most_common_changes_several_at_once_and_the_middle
     assert not list(alone.all("h3"))
 
 
+def test_an_example_of_several_changes_comes_before_a_more_common_one_of_a_single_change():
+    rows = pd.DataFrame({"savings": [0, 1, 2, 9, 9, 0], "debt": [0, 0, 0, 3, 5, 5], "job": list("bbbbbb")})
+    cfs = approved(rows.set_axis(list("uvwxyz")), nice=ALL)
+    assert cfs.batch.n_changes.tolist() == [1, 1, 1, 1, 1, 2]
+    titles = [(next(one.all("h3")).text(), next(one.all("b")).text()) for one in examples_of(cfs)]
+    assert titles[:2] == [("The most common changes: 3 cases", "v"), ("Several changes at once: 1 case", "z")]
+    others = [next(one.all("h3")).text() for one in examples_of(cfs[:5])]
+    assert others[:2] == ["The most common changes: 3 cases", "Another change: 2 cases"]
+    alike = [next(one.all("h3")).text() for one in examples_of(cfs[:3])]
+    assert alike[2] == "The most to change of all cases"
+
+
 def test_cases_without_a_way_are_counted_by_decision_and_by_what_stands_in_the_way():
     one_change = Constraints(max_changes=1)
     cfs = approved(ROWS.set_axis(list("vwxyz")), [LOCKED, one_change, one_change, one_change, None], nice=ALL)
@@ -259,13 +284,24 @@ def test_cases_without_a_way_are_counted_by_decision_and_by_what_stands_in_the_w
     assert [row[2] for row in rows[1:]] == ["3", "1"]
     assert [row[4] for row in rows[1:]] == ["w, x, y", "v"]
     assert "donor" not in section(page, "4 cases without a way, and why").text()
+    assert rows[1][1] == "only one point may be different; without this limit there would be a way"
     # In full, each reason stands at its case.
     for entry, reason in zip(rows_of(page), cfs.reasons, strict=True):
         assert reason is None or reason in next(entry.all("summary")).text()
 
 
+def test_what_stands_in_the_way_is_told_apart_where_only_the_rule_differs():
+    rules = [Constraints(immutable=[feature]) for feature in ("savings", "debt", "savings")]
+    cfs = approved(ROWS[:3].set_axis(list("xyz")), rules, nice=ALL)
+    lines = cells(next(section(read(cfs.to_html()), "3 cases without a way, and why").all("table")))[1:]
+    assert [line[1:3] + line[4:] for line in lines] == [
+        ["savings may not change; without this limit there would be a way", "2", "x, z"],
+        ["debt may not change; without this limit there would be a way", "1", "y"],
+    ]
+
+
 def test_a_proof_that_there_is_no_way_is_told_as_one():
-    pytest.importorskip("highspy")
+    pytest.importorskip("ortools", reason="proofs need the extra 'exact'")
     X = pd.DataFrame({"a": [0.0, 1, 2, 3], "b": [0.0, 1, 0, 1]})
     from sklearn.linear_model import LogisticRegression
 
@@ -280,7 +316,9 @@ def test_a_proof_that_there_is_no_way_is_told_as_one():
 
 
 def test_what_it_costs_counts_the_cases_by_how_many_changes_they_need():
-    cfs = approved(pd.concat([GOOD, ROWS]).set_axis(range(7)), nice=ALL)
+    almost = pd.DataFrame({"savings": [9, 9, 0], "debt": [0, 5, 0], "job": ["a", "a", "b"]})
+    cfs = approved(pd.concat([almost, ROWS]).set_axis(range(8)), nice=ALL)
+    assert sorted(set(cfs.batch.n_changes)) == [1, 2, 3]
     head, *lines = cells(next(section(read(cfs.to_html()), "What it costs").all("table")))
     assert head[3:6] == ["1 change", "2 changes", "3 or more"]
     counts = np.array([[int(one) for one in line[3:6]] for line in lines]).sum(axis=0)
