@@ -198,7 +198,7 @@ class TestShaping:
         for lock in page.locator("button.ncf-lock").all():
             lock.click()
         one.answered()
-        assert page.locator(".ncf-none h3").inner_text() == "There is no way within these limits"
+        assert page.locator(".ncf-none h3").inner_text() == "We found no way within these limits"
         assert "may not change" in page.locator(".ncf-none").inner_text()
         page.locator(".ncf-none button.ncf-main").click()
         page.wait_for_selector("article")

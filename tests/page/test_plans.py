@@ -87,6 +87,11 @@ class TestNames:
                 ["Savings höher (5,000 EUR)", "Savings höher (9,000 EUR)"],
             ),
             (
+                [[UP, DOWN], [UP, ["debts", "90 EUR", -1]]],
+                ["Higher savings and lower debts (200 EUR)", "Higher savings and lower debts (90 EUR)"],
+                ["Savings höher und debts niedriger (200 EUR)", "Savings höher und debts niedriger (90 EUR)"],
+            ),
+            (
                 [[UP], [UP]],
                 ["Higher savings (5,000 EUR)", "Higher savings (5,000 EUR) (2)"],
                 ["Savings höher (5,000 EUR)", "Savings höher (5,000 EUR) (2)"],

@@ -7,20 +7,23 @@ const NAMED = 2;
 
 // The name of each plan, as no other is called; `shown`: what is displayed of each.
 export function planNames(shown, schema, words) {
-  const longer = [
-    (display) => nameOf(display, schema, words, NAMED),
-    (display) => nameOf(display, schema, words, Infinity),
-    (display) => words.say("name_values", { name: nameOf(display, schema, words, Infinity), values: words.list(ownChanges(display).map((change) => change.after)) }),
-  ];
-  let names = shown.map(longer[0]);
-  for (const name of longer.slice(1)) {
-    const isTwice = (one) => names.indexOf(one) !== names.lastIndexOf(one);
-    names = names.map((one, at) => (isTwice(one) ? name(shown[at]) : one));
-  }
-  return names.map((name, at) => {
-    const before = names.slice(0, at).filter((one) => one === name).length;
+  const isTwice = (name, names) => names.indexOf(name) !== names.lastIndexOf(name);
+  const short = shown.map((display) => nameOf(display, schema, words, NAMED));
+  const full = short.map((name, at) => (isTwice(name, short) ? nameOf(shown[at], schema, words, Infinity) : name));
+  const alike = (name) => shown.filter((_, at) => full[at] === name);
+  const valued = full.map((name, at) => (isTwice(name, full) ? withValues(name, shown[at], alike(name), words) : name));
+  return valued.map((name, at) => {
+    const before = valued.slice(0, at).filter((one) => one === name).length;
     return before ? words.say("name_number", { name, count: before + 1 }) : name;
   });
+}
+
+// The new values that others of the same name do not have; all, if they have the same.
+function withValues(name, display, alike, words) {
+  const changes = ownChanges(display);
+  const differs = (change) => alike.some((other) => ownChanges(other).some((one) => one.feature === change.feature && one.after !== change.after));
+  const told = changes.some(differs) ? changes.filter(differs) : changes;
+  return words.say("name_values", { name, values: words.list(told.map((change) => change.after)) });
 }
 
 function nameOf(display, schema, words, most) {

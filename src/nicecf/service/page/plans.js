@@ -125,7 +125,7 @@ export class Results {
     const others = h("button", { type: "button", onclick: () => page.resetShape() }, words.say("open_all"));
     return h(
       "div", { class: "ncf-none" },
-      h("h3", {}, words.say("no_plan")),
+      h("h3", {}, words.say(answer.proof === "infeasible" ? "no_plan" : "no_plan_found")),
       h("p", {}, relaxation ? words.say("blocked", { rule: relaxation.blocks }) : obstacle),
       relaxation ? h("p", {}, words.say("relaxation", { relaxation: relaxation.text, count: relaxation.n_changes })) : null,
       h(
