@@ -135,7 +135,7 @@ class TestRoutes:
             "optimize": "sparsity",
             "search": "thorough",
             "has_plausibility": False,
-            "limits": {"rows": 100, "table_rows": 1000, "n": 10},
+            "limits": {"rows": 100, "table_rows": 10_000, "report_rows": 1_000, "n": 10},
             "parameters": {},
             "safe_probabilities": [0.6, 0.6],
         }
@@ -279,7 +279,7 @@ class TestReports:
         assert "Monatseinkommen" in plans.text
 
     def test_it_has_more_rows_than_other_requests_and_not_too_many(self, nice):
-        service = served(nice, limits=Limits(rows=2, table_rows=5))
+        service = served(nice, limits=Limits(rows=2, report_rows=5))
         rows = rows_of(table(6, seed=23))
         assert post(service, {"instances": rows[:5]}, path=REPORT).status_code == 200
         assert post(service, {"instances": rows[:5]}).status_code == 400

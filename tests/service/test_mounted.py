@@ -85,7 +85,7 @@ def test_the_page_names_its_files_as_seen_from_where_it_is(app):
     page = ask(app, "GET", ROOT, headers={"Accept": "text/html"})  # the outer application adds the slash
     assert str(page.url) == f"https://bank.example{ROOT}/"
     files = re.findall(r'(?:href|src)="([^"]+)"', page.text)
-    assert len(files) == 3
+    assert len(files) == 4
     assert {ask(app, "GET", str(page.url.join(file))).status_code for file in files} == {200}
 
 

@@ -13,6 +13,7 @@ from nicecf import NICE
 from nicecf.service.description import features
 from nicecf.service.keys import Keys, digest
 from nicecf.service.limits import Limits
+from nicecf.tables import files
 from service.conftest import explained, fitted, post, rows_of, served, table
 
 READ = "/v1/models/credit:read"
@@ -76,6 +77,14 @@ class TestRows:
         first, second = read(served(nice), content)["instances"]
         assert set(first.values()) == {None}
         assert second == {"age": 30, "income": None, "job": "pilot", "is_customer": True, "since": "2020-01-01 12:30"}
+
+    @pytest.mark.parametrize("head", ["Case,Result", "Fall,Ergebnis"])
+    def test_what_the_page_saved_has_no_apostrophes_before_formulas_any_more(self, nice, head):
+        line = "'=A1,x,30,1,'+pilot,true,2020-01-01"
+        upload = read(served(nice), f"{head},{HEAD}{line}\n")
+        assert (upload["labels"], upload["instances"][0]["job"]) == (["=A1"], "+pilot")
+        other = read(served(nice), f"{head}s,{HEAD}{line}\n")
+        assert (other["labels"], other["instances"][0]["job"]) == (["'=A1"], "'+pilot")
 
     def test_codes_with_leading_zeros_stay_text(self):
         X = table().assign(job=np.tile(["01", "02", "10"], 100))
@@ -179,7 +188,34 @@ class TestLimits:
         assert refused(service, table(11).to_csv(index=False)) == "the file has 11 rows; send at most 10 at a time."
 
     def test_a_file_has_so_many_bytes_at_most(self, nice):
-        assert sent(served(nice, limits=Limits(bytes=50)), table(5).to_csv(index=False)).status_code == 413
+        content = table(5).to_csv(index=False)
+        assert sent(served(nice, limits=Limits(file_bytes=len(content) - 1)), content).status_code == 413
+        assert sent(served(nice, limits=Limits(file_bytes=len(content), bytes=50)), content).status_code == 200
+
+    def test_a_file_of_ten_thousand_rows_is_read(self, nice):
+        X = table(10_000, seed=5)
+        content = X.to_csv(index=False)
+        assert len(read(served(nice), content)["instances"]) == 10_000
+
+    def test_files_with_far_too_many_lines_or_columns_are_refused_before_they_are_read(self, nice, monkeypatch):
+        monkeypatch.setattr(files.separated, "read", lambda *_, **__: pytest.fail("it was read"))
+        service = served(nice, limits=Limits(table_rows=10))
+        for end in "\n", "\r", "\r\n":
+            content = end.join(["a,b", *["1,2"] * 201, ""])
+            said = "the file has more than 200 lines; send at most 10 rows at a time."
+            assert refused(service, content) == said
+        for sep in ",;\t|":
+            wide = sep.join(f"c{at}" for at in range(1_006))
+            said = "the file has more than 1,005 columns; leave out those that nobody needs."
+            for content in (f"{wide}\n", f"\n\n{wide}\n", f"sep={sep}\n{wide}\n", f'"a\nb"{sep}{wide}\n'):
+                assert refused(service, content) == said
+                assert refused(service, content.encode("utf-16")) == said
+
+    def test_text_in_quotes_may_go_over_several_lines_and_other_columns_are_many(self, nice):
+        more = pd.DataFrame(0, index=range(10), columns=[f"c{at}" for at in range(1_000)])
+        X = pd.concat([table(10, seed=6).assign(job="a\nb\nc"), more], axis=1)
+        upload = read(served(nice, limits=Limits(table_rows=10)), X.to_csv(index=False))
+        assert [row["job"] for row in upload["instances"]] == ["a\nb\nc"] * 10
 
     @pytest.mark.parametrize("kind", ["application/json", "text/plain", "multipart/form-data", ""])
     def test_another_kind_of_content_is_refused(self, nice, kind):

@@ -28,7 +28,7 @@ from nicecf.service.explainers import Service
 from nicecf.service.limits import Limits
 from nicecf.service.merging import Waiting
 from nicecf.service.messages import Cell, Parameters
-from nicecf.service.refusals import Refused, wrong
+from nicecf.service.refusals import Refused, busy, wrong
 from nicecf.service.uploads import read_csv
 from nicecf.service.version import Version
 
@@ -227,7 +227,7 @@ async def _what_if(service: Service, name: str, version: Version, request: Reque
 
 
 async def _report(service: Service, name: str, version: Version, request: Request) -> Response:
-    asked = await _asked(service, version, request, service.limits.table_rows)
+    asked = await _asked(service, version, request, service.limits.report_rows)
 
     def work(requests: list[Any], seconds: float) -> list[Any]:
         (rows,) = requests
@@ -244,8 +244,11 @@ async def _report(service: Service, name: str, version: Version, request: Reques
 
 async def _read(service: Service, name: str, version: Version, request: Request) -> Response:
     limits = service.limits
-    content = await _body(request, limits.bytes, limits.seconds, kind="text/csv")
-    upload = await asyncio.to_thread(read_csv, content, version.reader, limits.table_rows)
+    if service.uploads.locked():
+        raise busy(429, "too many files are being read; try again later", 1.0)
+    async with service.uploads:
+        content = await _body(request, limits.file_bytes, limits.seconds, kind="text/csv")
+        upload = await asyncio.to_thread(read_csv, content, version.reader, limits.table_rows)
     return _json(upload)
 
 
@@ -418,7 +421,12 @@ async def _model(service: Service, request: Request) -> Response:
             "name": name,
             "ready": name not in await service.not_ready(),
             **description.about(version),
-            "limits": {"rows": limits.rows, "table_rows": limits.table_rows, "n": limits.n},
+            "limits": {
+                "rows": limits.rows,
+                "table_rows": limits.table_rows,
+                "report_rows": limits.report_rows,
+                "n": limits.n,
+            },
         }
     )
 

@@ -76,7 +76,7 @@ def _verbs(name: str, one: Version, limits: Limits) -> dict[str, Any]:
         ),
         "report": (
             "The counterfactuals of rows as one HTML page",
-            _asking(_request(name, limits.table_rows, needed), report if rows else None),
+            _asking(_request(name, limits.report_rows, needed), report if rows else None),
             page,
         ),
         "read": (
@@ -286,6 +286,7 @@ _QUANTITY = _object(
 )
 _SHOWN_CHANGE = _with(
     _object(feature=_TEXT, name=_TEXT, before=_TEXT, after=_TEXT, goes={"enum": [-1, 0, 1]}, together=_FLAG),
+    contribution={**_TEXT, "description": "how far it moves the number that decides; empty in what-if"},
     region={**_MAYBE_TEXT, "description": "only with include: regions. What it may be, such as at least 6,200"},
 )
 _REGIONS = {
@@ -319,7 +320,7 @@ _COUNTERFACTUAL = _with(
 _EXPLANATION = _with(
     _object(found=_FLAG, text=_TEXT, counterfactuals=_list(_COUNTERFACTUAL), reason=_MAYBE_TEXT, notes=_list(_TEXT)),
     **_DECIDED,
-    stopped_early={"enum": [True], "description": "time was up before the search was complete"},
+    stopped_early={"const": True, "description": "only where time was up before the search ended"},
     proof={"enum": ["optimal", "infeasible", "bound"], "description": _PROOF},
     gap={"type": ["number", "null"], "minimum": 0, "maximum": 1, "description": _GAP},
     letter=_MAYBE_TEXT,
@@ -328,6 +329,7 @@ _EXPLANATION = _with(
         quantity=_QUANTITY,
         obstacle=_TEXT,
         relaxation={"anyOf": [_RELAXATION, {"type": "null"}]},
-        proof=_TEXT,
+        notes=_list(_TEXT),
+        proof={**_TEXT, "description": "what is proven of the best counterfactual, or that there is none, in words"},
     ),
 )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from nicecf.exceptions import FileError, NicecfError
+from nicecf.service import page
 from nicecf.service.refusals import wrong
 from nicecf.service.rows import RowReader
 from nicecf.support.types import Json
@@ -22,6 +26,10 @@ _NAME = "the file"
 # Options of commands and of functions, in messages that are written for these.
 _OPTION = re.compile(r"--(decimal|encoding|format|id|ignore|sep|text)\b")
 _ADVICE = "Save the file again as CSV in UTF-8, with one decimal mark in all numbers."
+# Reading costs time for each line and column, so files with far too many are refused before. Text in quotes may go over
+# several lines, and a file may have columns that the explainer does not know: both bounds are far above real files.
+_LINES_PER_ROW = 20
+_MORE_COLUMNS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +55,9 @@ def _read(content: bytes, reader: RowReader, most_rows: int) -> Upload:
         raise FileError(f"{_NAME} is empty; it needs a header with the names of the columns, and rows below it.")
     if content.startswith(b"\x1f\x8b"):
         raise FileError(f"{_NAME} is compressed; unpack it first.")
+    _check_size(content, most_rows, len(reader.columns) + _MORE_COLUMNS)
     columns = [_in_pandas(one) for one in reader.schema.columns]
-    table = _named(files.FORMATS["csv"].read(content, _NAME), columns, reader)
+    table = _named(_without_apostrophes(files.FORMATS["csv"].read(content, _NAME)), columns, reader)
     if not len(table.frame):
         raise FileError(f"{_NAME} has no rows below its header.")
     if len(table.frame) > most_rows:
@@ -66,6 +75,31 @@ def _read(content: bytes, reader: RowReader, most_rows: int) -> Upload:
     instances = [dict(zip(keys, row, strict=True)) for row in rows]
     recognised = files.with_decimal(table, files.number_columns(columns)).recognised
     return Upload(instances, _labels(table, left_out), left_out, recognised)
+
+
+def _check_size(content: bytes, most_rows: int, most_columns: int) -> None:
+    """Raise FileError for a file with far too many lines or columns."""
+    most_lines = most_rows * _LINES_PER_ROW
+    if max(content.count(b"\n"), content.count(b"\r")) > most_lines:
+        raise FileError(f"{_NAME} has more than {most_lines:,} lines; send at most {most_rows:,} rows at a time.")
+    # Separators and line ends are the same bytes in all encodings but UTF-16, which has zeros beside them.
+    text = io.StringIO(content.decode("latin-1").replace("\0", ""), newline="")
+    for separator in ",;\t|":
+        text.seek(0)
+        try:
+            # The first of these may name the separator, and the second is the header then.
+            widths = [len(cells) for cells in islice(filter(None, csv.reader(text, delimiter=separator)), 2)]
+        except csv.Error:
+            continue
+        if max(widths, default=0) > most_columns:
+            raise FileError(f"{_NAME} has more than {most_columns:,} columns; leave out those that nobody needs.")
+
+
+def _without_apostrophes(table: FileTable) -> FileTable:
+    """The table; one that the page saved has no apostrophes before what looks like a formula any more."""
+    names = [str(name) for name in table.frame.columns[:2]]
+    saved = [[words[f"table_{name}"] for name in ("row", "state")] for words in map(page.words, page.LANGUAGES)]
+    return files.without_apostrophes(table) if names in saved else table
 
 
 def _named(table: FileTable, columns: list[Column], reader: RowReader) -> FileTable:
