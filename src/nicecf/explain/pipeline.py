@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -343,11 +343,12 @@ class Explained:
         outputs = self.panel.outputs(self.schema.full.decode(self.completed(values)), len(values))
         return outputs, *self.schema.known(values)
 
-    def boxes(self, lines: Ints, before: Floats, after: Floats, decided: Ints, features: Sequence[Ints]) -> list[Box]:
-        """The box of each counterfactual of some rows of the call; ``features``: what it changes, in this order."""
+    def boxes(
+        self, lines: Ints, before: Floats, after: Floats, decided: Ints, features: Sequence[Ints]
+    ) -> Iterator[Box]:
+        """Yield the box of each counterfactual of some rows; ``features``: what it changes, in this order."""
         regions = Regions(self.schema, self.fitted, self.parts, self.holds)
-        entries = zip(lines.tolist(), before, after, decided.tolist(), features, strict=True)
-        return [regions.box(*entry) for entry in entries]
+        return regions.boxes(lines, before, after, decided, features)
 
     def donor(self, position: int) -> Floats | None:
         """The training row at a position; None if it is not kept, or not to be told."""
