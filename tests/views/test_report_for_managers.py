@@ -352,7 +352,7 @@ def test_rules_are_told_in_words_and_stand_as_data_at_the_end():
         "these may not change: job",
         "savings may only increase",
         "savings may only change to at most 40",
-        "if debt >= 1, then savings >= 0",
+        "if debt ≥ 1, then savings ≥ 0",
         "at most 2 features may change",
         "ratio follows from other columns",
     ]

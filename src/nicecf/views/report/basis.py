@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
@@ -20,6 +21,7 @@ from nicecf.views.report.formatting import HtmlFormatter, facts, folded, section
 
 # So many rows show whether all are under the same rules.
 _ROWS_OF_RULES = 100
+_SIGNS = {">=": "≥", "<=": "≤", "!=": "≠", "==": "="}
 # What a package is called where it is installed, if not as where it is imported.
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 
@@ -69,8 +71,8 @@ def _statements(
         for about in kind.abouts(getattr(constraints, kind.name)):
             if names_protected(kind.features_of(about), kind.name):
                 continue
-            if isinstance(about, Relation) and about.antecedent is not None:
-                yield Statement("report.rule_implies", {"if": str(about.antecedent), "then": str(about.consequent)})
+            if isinstance(about, Relation):
+                yield _relation(about, formatter)
             else:
                 yield of_dates(kind.words(constraints, about), is_date)
     for feature, how in constraints.derived.items():
@@ -82,6 +84,23 @@ def _statements(
         yield Statement("rule.min_probability", {"probability": Probability(options["min_probability"], is_exact=True)})
     if options.get("min_count", 1) > 1:
         yield Statement("rule.min_count", {"count": options["min_count"]})
+
+
+def _relation(relation: Relation, formatter: HtmlFormatter) -> Statement:
+    """Return a relation with the names and signs that people read."""
+    columns = "|".join(rf"\b{re.escape(name)}\b" for name in sorted(relation.columns, key=len, reverse=True))
+
+    def readable(expression: object) -> str:
+        # What is in quotes is a category, which may be called like a column.
+        parts = re.split(r"('[^']*')", str(expression))
+        parts[::2] = (re.sub(columns, lambda name: formatter.formatter.name(name[0]), part) for part in parts[::2])
+        parts[::2] = (re.sub(">=|<=|!=|==", lambda sign: _SIGNS[sign[0]], part) for part in parts[::2])
+        return "".join(parts)
+
+    if relation.antecedent is None:
+        return Statement("rule.relations", {"relation": readable(relation)})
+    sides = {"if": readable(relation.antecedent), "then": readable(relation.consequent)}
+    return Statement("report.rule_implies", sides)
 
 
 def _target(batch: Batch, target: Json, formatter: HtmlFormatter) -> str:
