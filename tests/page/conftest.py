@@ -153,14 +153,25 @@ class Visit:
         self._context = browser.new_context(**given | options)
         self.page = self._context.new_page()
         self.page.set_default_timeout(20_000)
-        self.errors, self.requests = [], []
+        self.errors, self.requests, self._unmissed = [], [], 0
         self.page.on("console", lambda one: self.errors.append(one.text) if one.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", lambda one: is_of_a_touch(one) and self.requests.append((one.method, one.url)))
+        self.page.on("response", lambda one: one.status >= 400 and self._miss(one.request))
+        self.page.on("requestfailed", self._miss)
         self.page.goto(url)
 
     def close(self):
         self._context.close()
+
+    def _miss(self, request):
+        self._unmissed += not is_of_a_touch(request)
+
+    @property
+    def noticed(self):
+        """The errors, but for those of requests that nobody waits for, such as to a service that was just stopped."""
+        unmissed = [error for error in self.errors if error.startswith("Failed to load resource")][: self._unmissed]
+        return [error for error in self.errors if error not in unmissed]
 
     def opened(self):
         """Wait until the page is there and has its first answer."""
@@ -241,7 +252,7 @@ def visit(browser):
         return visits[-1]
 
     yield visited
-    errors = [error for one in visits for error in one.errors]
+    errors = [error for one in visits for error in one.noticed]
     for one in visits:
         one.close()
     assert errors == []

@@ -107,7 +107,7 @@ def table(one, tmp_path):
     csv_of(5).to_csv(tmp_path / "new.csv", index=False)
     one.page.get_by_role("tab").nth(1).click()
     one.page.set_input_files("input[type=file]", tmp_path / "new.csv")
-    one.page.locator(".ncf-batch .ncf-main").click()
+    one.page.locator(".ncf-batch .ncf-main:visible").click()
     one.page.wait_for_selector(".ncf-batch table")
 
 

@@ -217,7 +217,6 @@ class TestProofsAndRegions:
         one.page.wait_for_timeout(800)
         assert one.page.locator("article").count() > 0
         assert one.page.locator(".ncf-alert:visible").count() == 0
-        one.forgive("503")
 
 
 class TestTime:

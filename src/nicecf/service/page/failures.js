@@ -80,7 +80,7 @@ export class Failures {
 
   retry() {
     clearTimeout(this.later);
-    this.page.askPlans.request();
+    this.page.questions.plans.request();
     this.page.trial.ask();
   }
 

@@ -8,38 +8,14 @@ import { Kept } from "./kept.js";
 import { openLetter } from "./letter.js";
 import { planNames } from "./names.js";
 import { Results } from "./plans.js";
-import { byName, freshState, fromLink, menuOf, setShape, shapeOf, targetOf, toLink } from "./state.js";
+import { Questions } from "./questions.js";
+import { byName, freshState, fromLink, setShape, shapeOf, targetOf, toLink } from "./state.js";
 import { TableView } from "./table.js";
 import { WhatIf } from "./what_if.js";
 import { Words } from "./words.js";
 
 // Below this, all is in one column, and the plans come before a long form.
 const NARROW = 900;
-// Milliseconds without a touch until more is asked about the plans: a touch never waits for that.
-const PAUSE = 400;
-
-// Does some work again and again, one at a time, and always with what is wanted last.
-class Latest {
-  constructor(work) {
-    this.work = work;
-    this.isWanted = this.isBusy = false;
-  }
-
-  async request() {
-    this.isWanted = true;
-    if (this.isBusy) return;
-    this.isBusy = true;
-    try {
-      while (this.isWanted) {
-        this.isWanted = false;
-        await this.work();
-      }
-    } finally {
-      this.isBusy = false;
-    }
-  }
-}
-
 export class Page {
   // `client`: whom to ask. `isWidget`: part of a notebook, without links and uploads. `onkept`: is told the plans kept.
   constructor(element, client, { isWidget = false, onkept = () => {} } = {}) {
@@ -48,8 +24,7 @@ export class Page {
     this.isWidget = isWidget;
     this.element = element;
     this.element.classList.add("ncf");
-    this.askPlans = new Latest(() => this.explain());
-    this.askWhatIf = new Latest(() => this.whatIf());
+    this.questions = new Questions(this);
     this.failures = new Failures(this);
   }
 
@@ -92,7 +67,7 @@ export class Page {
     this.sound = this.state.row; // the last row that the service accepted, or will say what is wrong with
     this.build();
     if (linked && !fits) this.tell(this.words.say("link_refused"));
-    await this.askPlans.request();
+    await this.questions.plans.request();
     await this.showKept();
     this.kept.update();
   }
@@ -226,92 +201,12 @@ export class Page {
     }
   }
 
-  // --- what is asked ------------------------------------------------------------------------------------------------
-
-  async explain() {
-    const { state, about, results } = this;
-    this.forgetRegions();
-    results.busy(true);
-    try {
-      const parameters = menuOf(state, about);
-      let asked = this.question(parameters);
-      let answer = await this.answerTo(asked);
-      const { min_probability: margin, ...others } = parameters;
-      const isFallback = margin !== undefined && !answer.found && this.isOfNow(asked);
-      if (isFallback) {
-        asked = this.question(others);
-        answer = await this.answerTo(asked);
-      }
-      if (!this.isOfNow(asked)) return;
-      this.asked = asked;
-      this.sound = state.row;
-      this.answer = answer;
-      this.clearFailure();
-      results.show(answer, { isFallback });
-      this.explainRegionsLater(asked);
-    } catch (failure) {
-      if (this.state === state) this.failed(failure);
-    } finally {
-      results.busy(false);
-    }
-  }
-
-  question(parameters) {
-    const { state } = this;
-    return { state, model: state.model, body: { instances: [state.row], parameters } };
-  }
-
-  // Whether a question is not of another row or model by now.
-  isOfNow(asked) {
-    return this.state === asked.state && this.state.row === asked.body.instances[0];
-  }
-
-  async answerTo({ model, body }, more = {}, signal = null) {
-    const parameters = { ...body.parameters, ...more };
-    const { explanations } = await this.client.ask(model, "explain", { ...body, parameters }, signal);
-    return explanations[0];
-  }
-
-  // What the new values may be besides takes longer than the plans, which are there without it, too.
-  explainRegionsLater(asked) {
-    if (!this.answer.counterfactuals.some((plan) => plan.changes.length)) return;
-    this.regionsLater = setTimeout(async () => {
-      this.regions = new AbortController();
-      const answer = await this.answerTo(asked, { include: ["regions"] }, this.regions.signal).catch(() => null);
-      if (answer && this.asked === asked) this.results.showRegions(answer.counterfactuals);
-    }, PAUSE);
-  }
-
-  forgetRegions() {
-    clearTimeout(this.regionsLater);
-    this.regions?.abort();
-  }
-
-  async whatIf() {
-    const { trial } = this;
-    const values = { ...trial.values };
-    trial.busy(true);
-    try {
-      const [answer] = (await this.tried([values], this.state.row, "what-if")) ?? [];
-      if (answer && trial === this.trial) trial.show(answer, values);
-    } finally {
-      trial.busy(false);
-    }
-  }
-
-  // What the model says of the row with other values, several times at once; null if that failed.
-  async tried(changes, row = this.state.row, whose = "plans") {
-    const { state, about } = this;
-    const parameters = { language: state.language, display: true, ...targetOf(state, about) };
-    try {
-      const body = { instances: changes.map(() => row), changes, parameters };
-      const { explanations } = await this.client.ask(state.model, "what-if", body);
-      this.clearFailure(whose);
-      return explanations;
-    } catch (failure) {
-      this.failed(failure, whose);
-      return null;
-    }
+  // The plans are there; `isFallback`: just over the line, where none was found that is safely over it.
+  answered(answer, isFallback) {
+    this.sound = this.state.row;
+    this.answer = answer;
+    this.clearFailure();
+    this.results.show(answer, { isFallback });
   }
 
   // --- what a person does -------------------------------------------------------------------------------------------
@@ -340,7 +235,7 @@ export class Page {
     const entered = schema.features.map((feature) => feature.name).filter((name) => state.row[name] !== this.sound[name]);
     const changes = Object.fromEntries(entered.map((name) => [name, state.row[name]]));
     this.results.busy(true);
-    const [answer] = (await this.tried([changes], this.sound)) ?? [];
+    const [answer] = (await this.questions.tried([changes], this.sound)) ?? [];
     this.results.busy(false);
     if (!answer || this.state !== state || state.row !== asked) return false; // refused, or something else by now
     const [then] = answer.counterfactuals;
@@ -358,7 +253,7 @@ export class Page {
     this.form.update();
     this.kept.update();
     this.trial.start([]);
-    this.askPlans.request();
+    this.questions.plans.request();
   }
 
   targetChanged() {
@@ -368,7 +263,7 @@ export class Page {
 
   shapeChanged() {
     this.isShapedShown();
-    this.askPlans.request();
+    this.questions.plans.request();
   }
 
   isShapedShown() {
@@ -425,7 +320,7 @@ export class Page {
     const plans = this.state.kept.filter((plan) => !plan.shown);
     if (!plans.length) return;
     const asked = plans.map((plan) => Object.fromEntries(plan.changes.map(({ feature, after }) => [feature, after])));
-    const answers = await this.tried(asked);
+    const answers = await this.questions.tried(asked);
     answers?.forEach((answer, at) => (plans[at].shown = this.keptOf(answer.counterfactuals[0])));
     this.kept.update();
   }
@@ -436,29 +331,13 @@ export class Page {
     this.trial.element.querySelector("input, select").focus({ preventScroll: true });
   }
 
-  // A plan again, with something more in the answer to the same question. The plans are the same, unless the explainer
-  // has changed, or its time was up: then nothing is shown of another one in its place.
-  async again(plan, more) {
-    try {
-      const { counterfactuals } = await this.answerTo(this.asked, more);
-      const values = JSON.stringify(plan.values);
-      const found = counterfactuals.find((one) => JSON.stringify(one.values) === values);
-      if (found) return found;
-      this.tell(this.words.say("plans_changed"));
-      this.askPlans.request();
-    } catch (failure) {
-      this.failed(failure);
-    }
-    return null;
-  }
-
   async letter(plan) {
-    const found = await this.again(plan, { letter: true });
+    const found = await this.questions.again(plan, { letter: true });
     if (found) openLetter(found.letter, this);
   }
 
   async record(plan) {
-    const found = await this.again(plan, { record: true });
+    const found = await this.questions.again(plan, { record: true });
     if (found) download("record.json", JSON.stringify(found.record, null, 2), "application/json");
   }
 

@@ -107,7 +107,7 @@ export class Results {
 
   again() {
     const { page } = this;
-    return h("button", { type: "button", onclick: () => page.askPlans.request() }, page.words.say("again"));
+    return h("button", { type: "button", onclick: () => page.questions.plans.request() }, page.words.say("again"));
   }
 
   // Time was up: whether there is a way, and what stands in it, nobody knows.

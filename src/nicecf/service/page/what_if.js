@@ -123,7 +123,7 @@ export class WhatIf {
   ask() {
     this.answer = null; // that of before is not of these values
     this.refusal.hidden = !this.unread.size;
-    if (Object.keys(this.values).length) this.page.askWhatIf.request();
+    if (Object.keys(this.values).length) this.page.questions.trial.request();
   }
 
   // Says what is wrong with a value; what was answered before is of other values.
