@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,16 @@ class TestSkops:
     def test_a_model_of_known_types_is_loaded(self, tmp_path, dump, linear, book):
         dump(linear, tmp_path / "m.skops")
         assert_same(linear, load(tmp_path / "m.skops"), book[0])
+
+    def test_one_that_would_become_much_more_memory_is_not_read(self, dump, linear, book, tmp_path, monkeypatch):
+        path = tmp_path / "m.skops"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
+            zipped.writestr("schema.json", b" " * 110_000_000)
+        with monkeypatch.context() as patch:
+            patch.setattr("zlib.decompressobj", lambda *_: pytest.fail("something is decompressed"))
+            assert "and would become 110,000,000: no model is compressed so much" in refusal(path)
+        dump(linear, path, compression=zipfile.ZIP_DEFLATED)  # as anybody may
+        assert_same(linear, load(path), book[0])
 
     def test_types_that_are_not_known_to_be_safe_must_be_named(self, tmp_path, dump, book):
         dump(pipeline(OwnClassifier()).fit(*book), tmp_path / "m.skops")

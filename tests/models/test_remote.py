@@ -290,7 +290,7 @@ def test_the_service_does_not_log_what_is_secret(server, tmp_path, caplog):
     remote = NICE.load(tmp_path / "credit.nice", model=RemoteModel(with_secrets(server, PATHS[0]), tries=1))
     service = served(remote)
     answers = [get(service, path).text for path in ("/v1/models/credit", "/openapi.json", "/metrics")]
-    server.failures[:] = [400]
+    server.failures[:] = [400] * 20
     answer = post(service, {"instances": [{"a": 0.5, "c": "x"}]})
     assert answer.status_code == 502
     assert "***@" in caplog.text

@@ -1,5 +1,7 @@
 """``min_probability`` of a request: the answers of the library, and what is safely over the line."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -118,3 +120,16 @@ def test_an_explainer_fitted_exact_is_asked_exactly(plans):
     found = explained(served(nice), X[:4], plans=plans, display=True, min_probability=0.6, include=["regions"])
     assert [(one["proof"], one["gap"]) for one in found] == [("optimal", 0.0)] * 4
     assert all(one["display"]["proof"] for one in found)
+
+
+def test_an_explainer_fitted_exact_is_not_served_without_the_solver(monkeypatch):
+    nice, _ = of_trees(search="exact")
+    monkeypatch.setitem(sys.modules, "ortools", None)
+    with pytest.raises(ImportError, match=r"search='exact' needs ortools.*nicecf\[exact\]"):
+        served(nice)
+
+
+def test_of_an_exact_search_there_is_one_answer_for_a_row():
+    nice, X = of_trees(search="exact")
+    answer = post(served(nice), {"instances": rows_of(X[:1]), "parameters": {"n": 3}})
+    assert (answer.status_code, "the exact search finds one per row" in answer.json()["error"]) == (400, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 import zipfile
 from collections.abc import Collection, Iterator
@@ -16,6 +17,9 @@ from nicecf.support.extras import require
 # of scikit-learn is not among them: it does not check which node follows which, so that a forged one makes predict read
 # memory that is not its own.
 _HARMLESS = {"numpy.dtype", "sklearn.compose._column_transformer.make_column_selector"}
+# A file of skops may be compressed. A forest then has a tenth of its bytes; zeros would have a thousandth. What is
+# small either way does no harm.
+_MOST_TIMES, _LITTLE = 100, 100_000_000
 
 
 def from_skops(path: str, trust: Trust) -> Any:
@@ -29,10 +33,13 @@ def _from_skops(path: str, trust: Collection[str]) -> Any:
     if not zipfile.is_zipfile(path):
         raise FileError(f"{path} is not a skops file, or is damaged. Save the model with skops.io.dump(model, path).")
     try:
+        _check_size(path)
         unknown = skops.get_untrusted_types(file=path)
         refused = [name for name in unknown if name not in {*trust, *_HARMLESS}]
         if not refused:
             return skops.load(path, trusted=unknown)
+    except FileError:
+        raise
     except Exception as error:
         raise FileError(
             f"{path} cannot be loaded ({said(error)}). Save the model again with skops.io.dump(model, path)."
@@ -41,6 +48,17 @@ def _from_skops(path: str, trust: Collection[str]) -> Any:
         f"{path} holds types that are not known to be safe: {', '.join(refused)}. If you trust its source, "
         f"add --trust {','.join(refused)} (trust=[...] in Python)."
     )
+
+
+def _check_size(path: str) -> None:
+    """Raise FileError, before anything is read, if a zip would become much more memory than it has bytes."""
+    with zipfile.ZipFile(path) as zipped:
+        whole, size = sum(entry.file_size for entry in zipped.infolist()), os.path.getsize(path)
+    if whole > max(_MOST_TIMES * size, _LITTLE):
+        raise FileError(
+            f"{path} has {size:,} bytes and would become {whole:,}: no model is compressed so much. Save the model "
+            "again with skops.io.dump(model, path)."
+        )
 
 
 def from_pickle(path: str, trust: Trust) -> Any:
