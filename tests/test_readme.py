@@ -23,7 +23,8 @@ NOT_RUN = {
     "make ": "builds environments, runs these tests, or takes hours",
     "pip install ": "changes the environment",
     "pip wheel ": "builds the package",
-    "podman ": "needs podman, and images from elsewhere",
+    "podman ": "needs podman, and images from elsewhere; tests/service/test_deployment.py runs what the image is made of",
+    "kubectl ": "needs a cluster; tests/service/test_deployment.py reads what it is given",
     "python -m venv ": "changes the environment",
     "nicecf explain loans.nice rows --out spark-answers ": "starts Spark; tests/engines does",
     "nicecf serve ": "serves until it is stopped; tests/service runs it",
@@ -52,6 +53,7 @@ SLOW_PAGES = {
 # Languages of blocks, and of those that are not run here where they may be.
 LANGUAGES = {"python", "sh", "bash", "text", "toml"}
 ELSEWHERE = {
+    "docs/service.md": {"yaml": "a file that tests/service/test_deployment.py reads"},
     "docs/coming_from.md": {"py": "code for other packages, which the tests do not have"},
     "docs/engines.md": {"py": "needs a cluster, which tests/engines has, or packages that the tests do not have"},
 }

@@ -19,6 +19,7 @@ from nicecf.explain.formulas import ProofBasis, bounds_of, formulas_of
 from nicecf.explain.min_probability import check_margin, with_margin
 from nicecf.explain.other_donors import OtherRows, TrainingRows, donors_of, with_donors
 from nicecf.explain.pipeline import explain
+from nicecf.explain.saving import large
 from nicecf.explain.score_targets import LastFew, target_of, towards
 from nicecf.explain.search_options import SearchOptions
 from nicecf.explain.targets import meant
@@ -359,8 +360,11 @@ class NICE(Explainer):
     def _keep(self, fitted: Fitted) -> Self:
         self._last_target: LastFew[Fitted] = LastFew()
         self._last_weights: LastFew[Fitted] = LastFew()
-        # Each holds a copy of the training rows: enough for requests by turns, such as "just enough" and "safely".
-        self._last_margins: LastFew[Fitted] = LastFew(4)
+        # Each holds a copy of the training rows: enough for requests by turns, such as "just enough" and "safely". Of a
+        # table so large that it is mapped from its file, one is a lot.
+        assert fitted.neighborhood is not None
+        is_large = fitted.neighborhood.donors.index.values.size >= large.LEAST_VALUES
+        self._last_margins: LastFew[Fitted] = LastFew(1 if is_large else 4)
         self._searched_by = self._search_options, bool(self.justified)  # options set later are for the next fit
         return super()._keep(fitted)
 

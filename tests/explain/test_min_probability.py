@@ -133,6 +133,11 @@ def test_a_margin_is_learned_once_and_a_few_are_kept(monkeypatch):
     for least in np.linspace(0.55, 0.6, 20).tolist():
         nice.explain(rows, min_probability=least)
     assert len(nice._last_margins._kept) == 4
+    monkeypatch.setattr("nicecf.explain.saving.large.LEAST_VALUES", 1)
+    large = NICE(FOREST).fit(NUMBERS, LABELS)
+    for least in (0.7, 0.8):
+        large.explain(rows, min_probability=least)
+    assert list(large._last_margins._kept) == [0.8]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,52 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = "--no-sandbox --disable-gpu --disable-background-networking --no-first-run --disable-component-update --disable-sync"
 
 
+# What is wrong with the geometry of elements that have text of their own, or a value: each as "what: where".
+SQUEEZED = r"""
+() => {
+  const pen = document.createElement("canvas").getContext("2d");
+  const width = (text, style) => { pen.font = style.font; return pen.measureText(text).width; };
+  const parents = (one) => { const all = []; for (let up = one.parentElement; up; up = up.parentElement) all.push(up); return all; };
+  const isSaidOnly = (one) => [one, ...parents(one)].some((each) => getComputedStyle(each).clipPath === "inset(50%)");
+  const overflow = (one) => getComputedStyle(one).overflowX;
+  const inside = (one) => {
+    const style = getComputedStyle(one);
+    return one.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  };
+  const block = (one) => [one, ...parents(one)].find((each) => !["inline", "contents"].includes(getComputedStyle(each).display));
+  const found = [];
+  const wrong = (what, one) => found.push(`${what}: <${one.tagName.toLowerCase()} class="${one.className}"> ${(one.value ?? one.textContent).trim().slice(0, 60)}`);
+  for (const one of document.body.querySelectorAll("*")) {
+    if (["OPTION", "SCRIPT", "NOSCRIPT"].includes(one.tagName) || one instanceof SVGElement) continue;
+    if (!one.checkVisibility({ visibilityProperty: true }) || isSaidOnly(one)) continue;
+    const style = getComputedStyle(one);
+    const texts = [...one.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE && node.textContent.trim());
+    const isField = ["text", "password", "date", "number"].includes(one.type) || one.tagName === "SELECT";
+    if (!texts.length && !isField) continue;
+    const box = one.getBoundingClientRect();
+    if (box.width < 1 || box.height < 1) { wrong("no size", one); continue; }
+    const around = parents(one);
+    const isScrolled = around.some((up) => ["auto", "scroll"].includes(overflow(up)) && up.scrollWidth > up.clientWidth);
+    if (!isScrolled && (box.left < -0.5 || box.right > innerWidth + 0.5)) wrong("outside of the window", one);
+    const scrolls = ["auto", "scroll"].includes(overflow(one));
+    if (one.clientWidth && !scrolls && one.scrollWidth > one.clientWidth + 1) wrong("wider than its box", one);
+    if (one.tagName === "SELECT" && width(one.selectedOptions[0]?.textContent ?? "", style) + 15 > inside(one)) wrong("does not fit", one);
+    const room = inside(block(one));
+    for (const node of texts) {
+      const longest = Math.max(...node.textContent.trim().split(/\s+/).map((word) => width(word, style)));
+      if (longest > room + 1) wrong("narrower than a word", one);
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      const ink = range.getBoundingClientRect();
+      const cuts = [one, ...around].filter((up) => ["hidden", "clip"].includes(overflow(up)));
+      if (cuts.some((up) => { const edge = up.getBoundingClientRect(); return ink.left < edge.left - 1 || ink.right > edge.right + 1 || ink.bottom > edge.bottom + 1; })) wrong("cut off", one);
+    }
+  }
+  return found;
+}
+"""
+
+
 class Served:
     """A service in a thread, which can go away and come back at the same address."""
 
@@ -90,6 +136,11 @@ def browser():
         one.close()
 
 
+def is_of_a_touch(request):
+    """Whether a request is one that a person waits for: regions are asked for later, when nobody does."""
+    return "regions" not in (request.post_data or "")
+
+
 class Visit:
     """A tab of the browser; what goes wrong in it is remembered."""
 
@@ -102,14 +153,25 @@ class Visit:
         self._context = browser.new_context(**given | options)
         self.page = self._context.new_page()
         self.page.set_default_timeout(20_000)
-        self.errors, self.requests = [], []
+        self.errors, self.requests, self._unmissed = [], [], 0
         self.page.on("console", lambda one: self.errors.append(one.text) if one.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("request", lambda one: self.requests.append((one.method, one.url)))
+        self.page.on("request", lambda one: is_of_a_touch(one) and self.requests.append((one.method, one.url)))
+        self.page.on("response", lambda one: one.status >= 400 and self._miss(one.request))
+        self.page.on("requestfailed", self._miss)
         self.page.goto(url)
 
     def close(self):
         self._context.close()
+
+    def _miss(self, request):
+        self._unmissed += not is_of_a_touch(request)
+
+    @property
+    def noticed(self):
+        """The errors, but for those of requests that nobody waits for, such as to a service that was just stopped."""
+        unmissed = [error for error in self.errors if error.startswith("Failed to load resource")][: self._unmissed]
+        return [error for error in self.errors if error not in unmissed]
 
     def opened(self):
         """Wait until the page is there and has its first answer."""
@@ -125,6 +187,39 @@ class Visit:
         """Leave out what the browser itself logs of a request that was to fail."""
         self.errors[:] = [error for error in self.errors if not any(word in error for word in words)]
 
+    def intercept(self, verb, handle):
+        """Handle the next request of a kind in place of the service."""
+        pending = [handle]
+
+        def routed(route):
+            if pending and is_of_a_touch(route.request):
+                pending.pop()(route)
+            else:
+                route.continue_()
+
+        self.page.route(f"**/*:{verb}", routed)
+
+    def stop_early(self):
+        """Ask again; the answer is that time was up before anything was found."""
+
+        def stopped(route):
+            answer = route.fetch()
+            body = answer.json()
+            display = {**body["explanations"][0]["display"], "relaxation": None, "obstacle": "Something is in the way."}
+            body["explanations"][0] |= {
+                "found": False,
+                "stopped_early": True,
+                "counterfactuals": [],
+                "display": display,
+            }
+            route.fulfill(response=answer, json=body)
+
+        self.page.get_by_role("radio").nth(1).check()  # just enough: there is no second question
+        self.answered()
+        self.intercept("explain", stopped)
+        self.page.locator(".ncf-pick select").nth(1).select_option("")
+        self.answered()
+
     def asked(self, verb):
         return sum(url.endswith(f":{verb}") for method, url in self.requests)
 
@@ -138,6 +233,10 @@ class Visit:
 
         found = Axe().run(self.page).response["violations"]
         return [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found]
+
+    def squeezed(self):
+        """What is not visible, not inside the window, or narrower than its text."""
+        return self.page.evaluate(SQUEEZED)
 
     def is_too_wide(self):
         return self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
@@ -153,7 +252,7 @@ def visit(browser):
         return visits[-1]
 
     yield visited
-    errors = [error for one in visits for error in one.errors]
+    errors = [error for one in visits for error in one.noticed]
     for one in visits:
         one.close()
     assert errors == []

@@ -1,8 +1,11 @@
 """What is asked for besides counterfactuals: plans, another language, letters, and what a page shows."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from nicecf import NICE, Constraints, Wording, from_score, replay
 from service.conftest import explained, fitted, get, post, probabilities, served, table, with_wordings
@@ -234,9 +237,21 @@ class TestDisplay:
     def test_a_probability_that_was_asked_for_is_a_line(self):
         (answer,) = explained(served(fitted(min_probability=0.8)), [DENIED], display=True)
         quantity = answer["counterfactuals"][0]["display"]["quantity"]
-        assert quantity["limits"] == [0.8]
+        assert quantity["limits"] == [0.5, 0.8]
         assert quantity["after"] >= 0.8
-        assert "at least 80 % was asked for" in quantity["line"]
+        assert quantity["line"] == "The line is at 50 %; at least 80 % is wanted."
+        assert (answer["display"]["quantity"]["name"], answer["display"]["quantity"]["before"]) == (
+            "the probability of yes",
+            quantity["before"],
+        )
+
+    def test_of_a_decision_that_is_only_made_safer_it_is_the_probability_of_that_decision(self, nice):
+        (row,) = [{**DENIED, "income": 48.0}]
+        (answer,) = explained(served(nice), [row], display=True, target="yes", min_probability=0.8)
+        assert answer["decision"] == "yes"
+        for quantity in (answer["display"]["quantity"], answer["counterfactuals"][0]["display"]["quantity"]):
+            assert quantity["name"] == "the probability of yes"
+            assert quantity["before"] < 0.8 <= quantity["after"]
 
     def test_a_score_has_no_name_and_the_ends_of_its_target_are_lines(self):
         service = served(of_scores())
@@ -267,6 +282,64 @@ class TestDisplay:
         (none,) = explained(service, [[-1, 0, 0]], display=True)
         assert none["display"]["relaxation"]["features"] == ["x0"]  # the rule counts it
         assert none["display"]["decision"] == "0"
+
+    @pytest.mark.parametrize("language", ["en", "de"])
+    def test_each_change_says_how_far_it_moves_the_number_and_together_they_are_the_whole_way(self, nice, language):
+        rules = {"immutable": ["age", "is_customer"], "ranges": {"income": {"high": 44}}}
+        asked = {"display": True, "plans": True, "n": 3, "rules": rules, "language": language}
+        (answer,) = explained(served(nice), [{**DENIED, "income": 36}], **asked)
+        word = {"en": "point", "de": "Punkt"}[language]
+        several = [one for one in answer["counterfactuals"] if len(one["changes"]) > 1]
+        assert several
+        for one in several:
+            said = [change["contribution"] for change in one["display"]["changes"]]
+            assert all(word in text for text in said)
+            quantity = one["display"]["quantity"]
+            whole = round(100 * quantity["after"]) - round(100 * quantity["before"])
+            assert sum(int(text.split()[0].replace("\N{MINUS SIGN}", "-")) for text in said) == whole
+
+    def test_of_scores_a_change_moves_the_score_and_what_follows_moves_nothing(self):
+        (answer,) = explained(served(of_scores()), [DENIED], display=True, target_score=[4000, 5000], language="de")
+        quantity = answer["counterfactuals"][0]["display"]["quantity"]
+        (change,) = answer["counterfactuals"][0]["display"]["changes"]
+        assert change["contribution"] == f"+{quantity['after'] - quantity['before']:.0f}"
+        row = {"income": 40, "debt": 30, "share": 0.75, "job": "clerk"}
+        (answer,) = explained(served(of_debts()), [row], display=True)
+        assert ["contribution" in one for one in answer["counterfactuals"][0]["display"]["derived"]] == [False]
+
+    @pytest.mark.parametrize(
+        ("optimize", "said"), [("proximity", "nothing nearer exists."), ("sparsity", "no way needs fewer changes.")]
+    )
+    def test_what_is_proven_is_said_for_people_and_nothing_where_nothing_is(self, optimize, said):
+        pytest.importorskip("ortools", reason="proofs need the extra 'exact'")
+        X = debts()[["income", "debt"]]
+        y = np.where((X["debt"] < 40) & (X["income"] > 30), "yes", "no")
+        tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+        exact = NICE(tree, search="exact", optimize=optimize).fit(X, y)
+        row = {"income": 25, "debt": 50}
+        (answer,) = explained(served(exact), [row], display=True, plans=True)
+        assert answer["proof"] == "optimal"
+        assert answer["display"]["proof"] == f"Proven: with values that occur in the training data, {said}"
+        (none,) = explained(served(exact), [row], display=True, rules={"immutable": ["income", "debt"]})
+        assert none["display"]["proof"] == "Proven: with values that occur in the training data, there is no way."
+        (greedy,) = explained(served(exact), [row], display=True, search="greedy")
+        assert greedy["display"]["proof"] == ""
+
+    def test_a_search_that_was_stopped_is_told_without_the_names_of_options(self, nice):
+        for language, word in (("en", "stopped"), ("de", "angehalten")):
+            (answer,) = explained(served(nice), [DENIED], display=True, budget=1e-9, language=language)
+            assert answer["stopped_early"] is True
+            said = [*answer["display"]["notes"], answer["display"]["obstacle"]]
+            assert word in " ".join(said)
+            assert "time_budget" not in json.dumps(answer["display"])
+        (complete,) = explained(served(nice), [DENIED], display=True)
+        assert "stopped_early" not in complete
+
+    def test_that_there_are_not_more_plans_is_no_news(self, nice):
+        rules = {"immutable": ["age", "is_customer", "since", "job"]}
+        (answer,) = explained(served(nice), [DENIED], display=True, plans=True, n=4, rules=rules)
+        assert "1 of 4 counterfactuals" in answer["notes"][0]
+        assert answer["display"]["notes"] == []
 
     def test_a_page_does_not_wait_until_numbers_are_rounded(self):
         """How far they can be, only texts without a display ask the model."""

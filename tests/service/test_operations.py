@@ -296,6 +296,31 @@ class TestOneRequest:
         assert answer.status_code == 400
         assert len(answer.content) < 3_000
 
+    def test_no_more_than_a_few_files_are_read_at_once(self, nice):
+        service = served(nice)
+        content = table(3).to_csv(index=False).encode()
+
+        async def talk(client):
+            sent = asyncio.Event()
+
+            async def slowly():
+                yield content[:10]
+                await sent.wait()
+                yield content[10:]
+
+            headers = {"Content-Type": "text/csv"}
+            path = "/v1/models/credit:read"
+            slow = [asyncio.create_task(client.post(path, content=slowly(), headers=headers)) for _ in range(4)]
+            await until(service.uploads.locked)
+            refused = await client.post(path, content=content, headers=headers)
+            sent.set()
+            return refused, [one.status_code for one in await asyncio.gather(*slow)]
+
+        refused, others = run(talk, service)
+        assert refused.status_code == 429
+        assert refused.headers["Retry-After"].isdigit()
+        assert others == [200] * 4
+
     def test_two_lengths_are_refused(self, nice):
         headers = {"Content-Length": "2", "Transfer-Encoding": "chunked"}
         answer = get(served(nice), "/healthz", headers=headers)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from nicecf import NICE, Constraints, Wording
-from nicecf.results.boxes import boxes_of
+from nicecf.results.boxes import each_box
 from service.conftest import explained, fitted, post, probabilities, rows_of, served, table, with_wordings
 from service.test_app import of_trees
 
@@ -105,7 +105,7 @@ class TestDisplay:
 
 def test_without_asking_there_are_none_and_nothing_is_looked_for(monkeypatch):
     nice, X = of_trees()
-    monkeypatch.setattr("nicecf.service.answers.boxes_of", lambda batch: pytest.fail("regions were looked for"))
+    monkeypatch.setattr("nicecf.service.answers.each_box", lambda batch: pytest.fail("regions were looked for"))
     for parameters in ({}, {"display": True, "letter": True, "plans": True}):
         (one,) = explained(served(nice), X[:1], **parameters)
         assert "regions" not in one["counterfactuals"][0]
@@ -117,17 +117,65 @@ def test_what_there_is_no_time_for_is_null_and_the_text_states_the_value(monkeyp
     made = []
 
     def first_alone(batch):
-        made.append(len(batch))
-        monkeypatch.setattr("nicecf.service.answers.now", lambda: np.inf)
-        return boxes_of(batch)
+        for box in each_box(batch):
+            made.append(box)
+            monkeypatch.setattr("nicecf.service.answers.now", lambda: np.inf)
+            yield box
 
-    monkeypatch.setattr("nicecf.service.answers.boxes_of", first_alone)
+    monkeypatch.setattr("nicecf.service.answers.each_box", first_alone)
     found = explained(served(nice), X[:4], display=True, **INCLUDE)
-    assert made == [1]
+    assert len(made) == 1
     assert [one is None for one in regions(found)] == [False, True, True, True]
     plain = nice.explain(X[:4])
     assert [one["text"] for one in found[1:]] == plain.texts()[1:]
-    assert {change["region"] for one in found[1:] for change in one["counterfactuals"][0]["display"]["changes"]} == {None}  # fmt: skip
+    words = [change["region"] for one in found[1:] for change in one["counterfactuals"][0]["display"]["changes"]]
+    assert set(words) == {None}
+
+
+def test_a_model_that_fails_on_the_rows_around_costs_the_regions_alone(caplog):
+    nice, X = of_trees()
+    model = nice.model.predict_proba
+
+    def failing(rows):
+        if len(rows) == 4 and is_answered:
+            raise ValueError("too far")
+        return model(rows)
+
+    is_answered = False
+    other = NICE(failing, classes=["no", "yes"]).fit(X, nice.model.predict(X))
+    texts = other.explain(X[:4]).texts()
+    with pytest.MonkeyPatch.context() as patch:
+
+        def each(batch):
+            nonlocal is_answered
+            is_answered = True
+            return each_box(batch)
+
+        patch.setattr("nicecf.service.answers.each_box", each)
+        found = explained(served(other), X[:4], **INCLUDE)
+    assert [one["text"] for one in found] == texts
+    assert regions(found) == [None] * 4
+    assert "regions could not be found" in caplog.text
+
+
+def test_the_model_is_asked_once_whether_the_answers_hold():
+    """Not once for each: a call of a forest takes as long as a hundred rows of it."""
+    nice, X = of_trees()
+    calls = []
+
+    def counted(rows):
+        calls.append(len(rows))
+        return nice.model.predict_proba(rows)
+
+    cfs = (
+        NICE(counted, classes=["no", "yes"], constraints=Constraints(groups=[list(X)]))
+        .fit(X, nice.model.predict(X))
+        .explain(X[:6])
+    )
+    calls.clear()
+    boxes = list(each_box(cfs.batch))
+    assert len(boxes) == 6
+    assert calls == [int((cfs.batch.n_changes > 0).sum())]
 
 
 def test_a_row_that_needs_no_change_has_no_sides():

@@ -189,9 +189,7 @@ def test_a_signal_to_stop_lets_what_was_asked_be_answered(tmp_path):
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_the_wordings_of_the_demo_name_everything(language):
-    from nicecf.benchmark.datasets import loan_book
-
-    X, y = loan_book(3_000)
+    X, y = serve.demo_book(3_000)
     wording = Wording.from_toml(Path(serve.__file__).with_name(f"loans_{language}.toml"))
     assert wording.language == language
     wording.check(X.columns, y.unique())
@@ -238,7 +236,12 @@ def test_the_demo_shows_people_who_exist_and_changes_nothing_that_the_bank_decid
     book = datasets.loan_book
     monkeypatch.setattr(datasets, "loan_book", lambda n_rows, *, seed=0: book(min(n_rows, 400), seed=seed))
     source = serve._demo([])["loans"]
-    assert source.examples.equals(book(60, seed=1)[0])
-    assert source.examples["debt_to_income"].max() < 1
-    changes = source.load().explain(source.examples.iloc[:8]).changes()
-    assert not {"interest_rate", "credit_score", "age"} & set(changes["feature"])
+    people = book(150, seed=1)[0].loc[source.examples.index]
+    assert source.examples.equals(people.drop(columns="debt_to_income"))
+    assert people["debt_to_income"].max() <= 0.45
+    changes = source.load().explain(source.examples, n_counterfactuals=3).changes()
+    for feature, low, high in (("loan_amount", 0.5, 1), ("monthly_debt", 0.4, 1), ("income", 1, 1.3)):
+        moved = changes[changes["feature"] == feature]
+        assert len(moved), feature
+        assert (moved["after"] / moved["before"]).between(low, high).all(), feature
+    assert not {"interest_rate", "credit_score", "age", "employment", "purpose"} & set(changes["feature"])

@@ -163,8 +163,8 @@ class TestDecisions:
         assert "asked for" not in same["text"]  # it was not asked of this class
         for one in (short, same):
             quantity = one["display"]["quantity"]
-            assert (quantity["name"], quantity["limits"]) == ("the probability of yes", [0.8])
-            assert "at least 80 % was asked for" in quantity["line"]
+            assert (quantity["name"], quantity["limits"]) == ("the probability of yes", [0.5, 0.8])
+            assert quantity["line"] == "The line is at 50 %; at least 80 % is wanted."
         enough = one_asked(service, DENIED, {"income": 60}, display=True)[1]
         assert enough["reached"]
         assert "at least 80 % was asked for" in enough["text"]

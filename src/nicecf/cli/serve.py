@@ -17,7 +17,9 @@ from nicecf.cli.codes import DONE
 from nicecf.cli.terminal import say
 
 if TYPE_CHECKING:
-    from nicecf import NICE
+    from pandas import DataFrame, Series
+
+    from nicecf import NICE, Constraints
     from nicecf.service.explainers import Service, Source
     from nicecf.service.limits import Limits
 
@@ -224,27 +226,66 @@ def _with_open_files(connections: int) -> int:
 
 
 def _demo(wordings: list[str]) -> dict[str, Source]:
-    from nicecf import NICE, Constraints
-    from nicecf.benchmark.datasets import loan_book, loan_rules
-    from nicecf.cli.showcase import BEYOND_APPLICANTS, forest
+    from nicecf import NICE
+    from nicecf.cli.showcase import forest
     from nicecf.service.explainers import Source
 
     say("Training a forest on a generated loan book ...")
-    X, y = loan_book(3_000)
+    X, y = demo_book(3_000)
 
     def load() -> NICE:
         # It learns what is plausible, and still looks for few changes: plans can then be told apart by both.
-        rules = loan_rules() & Constraints(immutable=BEYOND_APPLICANTS)
-        nice = NICE(forest().fit(X, y), optimize="balanced", constraints=rules).fit(X, y)
+        nice = NICE(forest().fit(X, y), optimize="balanced", constraints=_demo_rules()).fit(X, y)
         return nice.with_search(optimize="sparsity")
 
     own = [str(Path(__file__).with_name(f"loans_{language}.toml")) for language in ("en", "de")]
-    people, _ = loan_book(60, seed=1)  # drawn rows would combine what no applicant has, such as debts above the income
     return {
         "loans": Source(
-            load, wordings=_of_each(wordings or own, ["loans"])["loans"], target="approved", examples=people
+            load,
+            wordings=_of_each(wordings or own, ["loans"])["loans"],
+            target="approved",
+            examples=_demo_applicants(),
         )
     }
+
+
+def demo_book(n_rows: int, *, seed: int = 0) -> tuple[DataFrame, Series[Any]]:
+    """Return the loan book of the demo: without the share of debts, so that its plans can say "at least".
+
+    Of columns that a function computes from others, nothing is proven but single values.
+    """
+    from nicecf.benchmark.datasets import loan_book
+
+    X, y = loan_book(n_rows, seed=seed)
+    return X.drop(columns="debt_to_income"), y
+
+
+def _demo_rules() -> Constraints:
+    """Return what an applicant can do about an application, and how far."""
+    from nicecf import Constraints
+    from nicecf.benchmark.datasets import loan_rules
+    from nicecf.cli.showcase import BEYOND_APPLICANTS
+
+    return Constraints(
+        relations=loan_rules().relations,
+        immutable=[*BEYOND_APPLICANTS, "employment", "housing", "purpose", "channel"],
+        increasing=["income", "savings"],
+        decreasing=["monthly_debt", "utilisation", "open_lines", "loan_amount"],
+        within={"income": "30%", "monthly_debt": "60%", "loan_amount": "50%", "savings": ["200%", 10_000]},
+        allowed={"has_guarantor": [True], "is_customer": [True]},
+        step={"term_months": 12},
+    )
+
+
+def _demo_applicants() -> DataFrame:
+    """Return people whose values go together: drawn rows combine what no applicant has, such as debts above income."""
+    from nicecf.benchmark.datasets import loan_book
+
+    people, _ = loan_book(150, seed=1)
+    is_known = people.drop(columns="months_since_late").notna().all(axis=1)
+    can_pay = (people["debt_to_income"] <= 0.45) & (people["income"] >= 15_000)
+    is_of_age = people["years_employed"] <= people["age"] - 16
+    return people[is_known & can_pay & is_of_age].drop(columns="debt_to_income")
 
 
 def _sources(options: argparse.Namespace) -> dict[str, Source]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -42,6 +42,8 @@ from nicecf.support.types import Bools, Floats, Ints, Objects
 from nicecf.tables.reduced import ReducedSchema
 from nicecf.tables.schema import Schema, differs
 
+_CUT = Statement("note.cut_search")
+
 
 def explain(call: Call, fitted: Fitted) -> Batch:
     """Explain by the twin of the model, if there is one and the model agrees, else by the model itself."""
@@ -60,30 +62,21 @@ def explain_by(call: Call, fitted: Fitted, *, by_twin: bool) -> Batch:
         answers = in_parts(replace(question, report=report), question.is_open, fitted.search)
     answers = withhold(question, answers, fitted)
     answers, nearest = reach(question, answers, fitted)
-    is_cut = question.score.is_out_of_time()
+    if question.score.is_out_of_time():
+        _note_cut(question, answers)
     seen, answers = verify(question, answers, fitted, by_twin=by_twin)
     reasons = why_not(question, answers, fitted)
     by_twin_alone = by_twin and not fitted.models.confirms
-    batch = batch_of(call, fitted, seen, answers, reasons, by_twin_alone=by_twin_alone, is_cut=is_cut)
+    batch = batch_of(call, fitted, seen, answers, reasons, by_twin_alone=by_twin_alone)
     if not by_twin_alone:
         batch = compared_for_answers(batch, seen)
     return batch if nearest is None else with_nearest(batch, nearest, call, fitted, seen, reasons)
 
 
 def batch_of(
-    call: Call,
-    fitted: Fitted,
-    question: Question,
-    answers: Answers,
-    reasons: Reasons,
-    *,
-    by_twin_alone: bool,
-    is_cut: bool = False,
+    call: Call, fitted: Fitted, question: Question, answers: Answers, reasons: Reasons, *, by_twin_alone: bool
 ) -> Batch:
-    """Put a result together: an entry for each counterfactual, and one for each row without.
-
-    ``is_cut``: the time was up before the search was complete.
-    """
+    """Put a result together: an entry for each counterfactual, and one for each row without."""
     panel, schema, points = fitted.panel, question.schema, answers.points
     assert question.given is not None
     still = np.setdiff1d(np.arange(len(question)), points.row)
@@ -119,7 +112,7 @@ def batch_of(
         after=_scored(panel, values, outputs),
         found=found,
         reasons=reasons.reasons[row],
-        notes=_notes(question, answers, fitted, is_cut=is_cut)[row],
+        notes=_notes(question, answers, fitted)[row],
         search=_said(answers.notes, of_search=True)[row],
         relaxations=reasons.relaxations[row],
         donors=pd.arrays.IntegerArray(donors.astype(np.int64), donors < 0),
@@ -205,14 +198,20 @@ def _scored(panel: Panel, values: Floats, outputs: Floats) -> Scored:
     return Scored(values, panel.probabilities(outputs), panel.decide(outputs))
 
 
-def _notes(question: Question, answers: Answers, fitted: Fitted, *, is_cut: bool) -> Objects:
+def _note_cut(question: Question, answers: Answers) -> None:
+    """Note of each row without an answer that the time was up before the search was complete."""
+    for line in np.flatnonzero(question.is_open & ~answers.has_answer()).tolist():
+        others = answers.notes[line] or ()
+        answers.notes[line] = (_CUT, *(one for one in others if one != _CUT))
+
+
+def _notes(question: Question, answers: Answers, fitted: Fitted) -> Objects:
     """What was left undone for each row, also that free text was left as it is; and what training never saw of it."""
     filled = _said(answers.notes, of_search=False)
     missed = np.flatnonzero(question.is_open & ~answers.has_answer())
-    for line in missed.tolist() if is_cut else ():
-        cut = Statement("note.cut_search")
-        filled[line] = (cut, *(one for one in filled[line] if one != cut))
-    for line in missed.tolist() if not is_cut and len(missed) and fitted.models.basis.is_readable else ():
+    for line in missed.tolist() if len(missed) and fitted.models.basis.is_readable else ():
+        if _CUT in filled[line]:
+            continue
         if answers.proofs is None or answers.proofs[line].status != "infeasible":
             filled[line] = (*filled[line], Statement("note.undecided"))
     for part in question.parts:
@@ -344,11 +343,12 @@ class Explained:
         outputs = self.panel.outputs(self.schema.full.decode(self.completed(values)), len(values))
         return outputs, *self.schema.known(values)
 
-    def boxes(self, lines: Ints, before: Floats, after: Floats, decided: Ints, features: Sequence[Ints]) -> list[Box]:
-        """The box of each counterfactual of some rows of the call; ``features``: what it changes, in this order."""
+    def boxes(
+        self, lines: Ints, before: Floats, after: Floats, decided: Ints, features: Sequence[Ints]
+    ) -> Iterator[Box]:
+        """Yield the box of each counterfactual of some rows; ``features``: what it changes, in this order."""
         regions = Regions(self.schema, self.fitted, self.parts, self.holds)
-        entries = zip(lines.tolist(), before, after, decided.tolist(), features, strict=True)
-        return [regions.box(*entry) for entry in entries]
+        return regions.boxes(lines, before, after, decided, features)
 
     def donor(self, position: int) -> Floats | None:
         """The training row at a position; None if it is not kept, or not to be told."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
@@ -12,7 +14,12 @@ from nicecf.support.types import CellValue, Floats, Objects
 
 
 def boxes_of(batch: Batch, after: Floats | None = None) -> list[Box]:
-    """The box of each entry; without sides where nothing changes. The model is asked.
+    """Return the box of each entry: see `each_box`."""
+    return list(each_box(batch, after))
+
+
+def each_box(batch: Batch, after: Floats | None = None) -> Iterator[Box]:
+    """Yield the box of each entry; without sides where nothing changes. The model is asked.
 
     ``after``: values to find the boxes around in place of the counterfactuals', with the same changes.
     """

@@ -323,11 +323,11 @@ class Counterfactuals:
         wording: Wording | None = None,
         about: Mapping[str, str] | None = None,
     ) -> str:
-        """One HTML page for people that needs nothing else: what was asked, what changes, what it costs, every row.
+        """One HTML page for people that needs nothing else: what the model asks of them, what it costs, every case.
 
         Written to ``path`` if given, completely or not at all; raises FileError if that fails. It holds the rows
         of at most 500 explanations, the first 50 of those that change with a picture, and opens without a network.
-        ``wording``: names, units, classes and the language. ``about``: what else its head should say, such as
+        ``wording``: names, units, classes and the language. ``about``: what else its end should say, such as
         ``{"Applications": "march.csv"}``.
         """
         from nicecf.views.report import report_html, write_report

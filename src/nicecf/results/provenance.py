@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
@@ -42,8 +42,10 @@ class Maker(Protocol):
     def donor(self, position: int) -> Floats | None:
         """The training row at a position; None if it is not kept, or not to be shared."""
 
-    def boxes(self, lines: Ints, before: Floats, after: Floats, decided: Ints, features: Sequence[Ints]) -> list[Box]:
-        """The box of each counterfactual of some rows of the call; ``features``: what it changes, in this order."""
+    def boxes(
+        self, lines: Ints, before: Floats, after: Floats, decided: Ints, features: Sequence[Ints]
+    ) -> Iterator[Box]:
+        """Yield the box of each counterfactual of some rows; ``features``: what it changes, in this order."""
 
 
 @dataclass(frozen=True, eq=False)

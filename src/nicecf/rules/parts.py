@@ -145,9 +145,9 @@ def note_of(contradiction: Contradiction, trained: Schema) -> Statement:
 def rules_at(parts: list[tuple[Ints, Constraints]], line: int) -> dict[str, Any]:
     """The rules of one row."""
     for lines, constraints in parts:
-        own = np.flatnonzero(lines == line)
-        if len(own):
-            return constraints.for_row(int(own[0])).to_dict()
+        own = int(np.searchsorted(lines, line))
+        if own < len(lines) and lines[own] == line:
+            return constraints.for_row(own).to_dict()
     return {}
 
 

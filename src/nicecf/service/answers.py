@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from nicecf.exceptions import ModelError
 from nicecf.results.batch import Batch
 from nicecf.results.box import Box, Side
-from nicecf.results.boxes import boxes_of, held
+from nicecf.results.boxes import each_box, held
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.records import feature_keys
 from nicecf.service.display import Display
@@ -24,6 +26,8 @@ from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.formatting import FormattedExplanation, formatted
 from nicecf.views.words.what_if import what_if_sentence
 from nicecf.views.words.wording import Wording
+
+log = logging.getLogger("nicecf.service")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +108,15 @@ class _Telling:
         if "regions" not in self.asked.include:
             return None
         boxes: list[Box | None] = []
-        for at in range(len(self.batch)):
-            is_late = now() >= self.deadline
-            boxes.append(None if is_late else boxes_of(self.batch.take(np.array([at])))[0])
-        return boxes
+        try:
+            if now() < self.deadline:
+                for box in each_box(self.batch):
+                    boxes.append(box)
+                    if now() >= self.deadline:
+                        break
+        except ModelError as error:  # the answers are there without them
+            log.warning("regions could not be found: %s", error)
+        return [*boxes, *[None] * (len(self.batch) - len(boxes))]
 
     @cached_property
     def keys(self) -> list[str]:

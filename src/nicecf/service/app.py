@@ -28,7 +28,7 @@ from nicecf.service.explainers import Service
 from nicecf.service.limits import Limits
 from nicecf.service.merging import Waiting
 from nicecf.service.messages import Cell, Parameters
-from nicecf.service.refusals import Refused, wrong
+from nicecf.service.refusals import Refused, busy, wrong
 from nicecf.service.uploads import read_csv
 from nicecf.service.version import Version
 
@@ -62,8 +62,8 @@ GET  /healthz, /readyz, /metrics
 """
 
 
-def app_of(service: Service) -> ASGIApp:
-    """The service as an ASGI application."""
+def app_of(service: Service, *, is_mounted: bool = False) -> ASGIApp:
+    """The service as an ASGI application; ``is_mounted``: in another one, which decides who may ask."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -95,15 +95,16 @@ def app_of(service: Service) -> ASGIApp:
     handlers: Any = {Refused: _refused, HTTPException: _not_there, Exception: _failed}
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     app.router.redirect_slashes = False  # a redirect would name the host that the request does
-    return Guard(app, service)
+    return Guard(app, service, is_mounted)
 
 
 class Guard:
     """What holds for every request: a key or this machine's own name, strict headers, and a line in the audit log."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
+    def __init__(self, app: ASGIApp, service: Service, is_mounted: bool) -> None:
         self._app = app
         self._service = service
+        self._is_mounted = is_mounted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -120,7 +121,8 @@ class Guard:
                 message["headers"] = [*message["headers"], *own]
             await send(message)
 
-        refusal = self._refusal(scope["path"], headers, entry)
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        refusal = self._refusal(path, headers, entry)
         answer: ASGIApp = self._app if refusal is None else _error(refusal)
         try:
             await answer(scope, receive, send_with_headers)
@@ -139,7 +141,7 @@ class Guard:
         if keys is None:
             # Without keys the service is for this machine alone: a page elsewhere may point a name of its own at it.
             host = re.sub(r":\d*$", "", headers.get(b"host", b"").decode("latin-1"))
-            is_own = host in ("127.0.0.1", "localhost", "[::1]")
+            is_own = self._is_mounted or host in ("127.0.0.1", "localhost", "[::1]")
             return None if is_own else Refused(403, "without API keys, requests are for 127.0.0.1 or localhost")
         scheme, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         entry.key = keys.name_of(key.strip()) if scheme.lower() == "bearer" else None
@@ -242,8 +244,11 @@ async def _report(service: Service, name: str, version: Version, request: Reques
 
 async def _read(service: Service, name: str, version: Version, request: Request) -> Response:
     limits = service.limits
-    content = await _body(request, limits.file_bytes, limits.seconds, kind="text/csv")
-    upload = await asyncio.to_thread(read_csv, content, version.reader, limits.table_rows)
+    if service.uploads.locked():
+        raise busy(429, "too many files are being read; try again later", 1.0)
+    async with service.uploads:
+        content = await _body(request, limits.file_bytes, limits.seconds, kind="text/csv")
+        upload = await asyncio.to_thread(read_csv, content, version.reader, limits.table_rows)
     return _json(upload)
 
 
@@ -398,7 +403,8 @@ async def _metrics(service: Service, request: Request) -> Response:
 
 
 async def _openapi(service: Service, request: Request) -> Response:
-    return _json(openapi.document(service.versions, service.limits, has_keys=service.keys is not None))
+    root = request.scope.get("root_path", "")
+    return _json(openapi.document(service.versions, service.limits, has_keys=service.keys is not None, root=root))
 
 
 async def _models(service: Service, request: Request) -> Response:

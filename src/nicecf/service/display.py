@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from nicecf.models.criterion import percentages
-from nicecf.results.batch import Batch
+from nicecf.results.batch import CUT_SHORT, Batch
 from nicecf.results.records import feature_keys
 from nicecf.rules.kinds import KINDS
 from nicecf.rules.relaxations import Relaxation
 from nicecf.support.phrases import Features, Statement
+from nicecf.support.types import Floats, Ints
 from nicecf.views.words.formatter import Formatter
 from nicecf.views.words.formatting import FormattedChange, FormattedExplanation
+from nicecf.views.words.importance import gains_of
 from nicecf.views.words.line import Line, Lines
+from nicecf.views.words.proven import is_to_prove, percent_at_most
+from nicecf.views.words.rounding import digits
 
 Object: TypeAlias = dict[str, Any]
 
 _HALF = 0.5
 _RULES = tuple(kind.name for kind in KINDS)
+# Notes that name options, by the phrases that a page has for them; it asks for more plans than there need be.
+_NOTES = {
+    **dict.fromkeys((*CUT_SHORT, "row_limit"), "page.note_stopped"),
+    "undecided": "page.note_undecided",
+    "free_text": "page.note_free_text",
+    "own_predict": "page.note_own_predict",
+    "own_predict_of_another": "page.note_own_predict",
+}
+_NOT_SHOWN = ("fewer", "one_of")
+# Reasons that limits stand in the way, of which to undo one does not help.
+_SEVERAL = ("not_enough", "not_enough_nearest")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +55,10 @@ class Display:
         return {
             "decision": said.decision,
             "quantity": self._quantity(at, said),
-            "obstacle": "" if self.are_chosen else said.named_obstacle,
+            "obstacle": self._obstacle(at, said),
             "relaxation": self._relaxation(self.batch.relaxations[at]),
-            "notes": [self.formatter.clauses(one) for one in self.batch.notes[at]],
-            "proof": said.proof or "",
+            "notes": [self._note(one) for one in self.batch.notes[at] if one.kind not in _NOT_SHOWN],
+            "proof": self._proof(int(self.batch.rows[at])),
         }
 
     def of_counterfactual(self, at: int, said: FormattedExplanation) -> Object:
@@ -49,9 +66,97 @@ class Display:
         return {
             "decision": said.other,
             "quantity": self._quantity(at, said),
-            "changes": [self._change(each) for each in said.changes],
+            "changes": [
+                {**self._change(each), "contribution": self._contributions[at].get(each.column, "")}
+                for each in said.changes
+            ],
             "derived": [self._change(each) for each in said.derived],
         }
+
+    def _obstacle(self, at: int, said: FormattedExplanation) -> str:
+        reason = self.batch.reasons[at]
+        if self.are_chosen or reason is None:
+            return ""
+        return self.formatter.wording.say("page.blocked_by_several") if reason.kind in _SEVERAL else said.named_obstacle
+
+    def _note(self, note: Statement) -> str:
+        """A note for people, who do not know the options."""
+        phrase = _NOTES.get(note.kind, note.phrase)
+        fields = {} if phrase == "page.note_stopped" else note.fields
+        return self.formatter.clauses(Statement(phrase, fields))
+
+    def _proof(self, row: int) -> str:
+        """What is proven of the best answer of a row, or that there is none; "" where nothing is, or was asked for."""
+        if not is_to_prove(self.batch):
+            return ""
+        say, phrases = self.formatter.wording.say, self.formatter.wording.phrases
+        for proof in self.batch.proofs[self.batch.rows == row]:
+            if proof.status in ("optimal", "infeasible"):
+                return say(
+                    f"page.proof_{proof.objective or 'best'}" if proof.status == "optimal" else "page.proof_none"
+                )
+            if proof.status == "bound" and proof.gap < 1:
+                return say("page.proof_bound", gap=percent_at_most(proof.gap, phrases))
+        return ""
+
+    @cached_property
+    def _contributions(self) -> list[dict[Any, str]]:
+        """How far each change of each entry moves the number that decides; nothing of values that somebody chose."""
+        batch = self.batch
+        if self.are_chosen:
+            return [{} for _ in range(len(batch))]
+        label = self._deciding
+        gains = gains_of(batch, label, lambda values: values)
+        return [
+            self._told_contributions(slice(*batch.steps.starts[at : at + 2]), start, gains)
+            for at, start in enumerate(batch.before.probabilities[np.arange(len(batch)), label].tolist())
+        ]
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the more probable of two classes is decided; a page may have asked for more than that."""
+        return replace(self.batch.criterion, least=None).is_plain
+
+    @cached_property
+    def _deciding(self) -> Ints:
+        """The class of each entry whose probability, or the score that stands for it, is shown."""
+        batch = self.batch
+        if batch.target is not None:
+            return batch.after.decided
+        if not self._is_plain:
+            return Lines(batch).quantities[0]
+        is_same = (batch.after.decided == batch.before.decided) & (batch.n_changes > 0) & (not self.are_chosen)
+        return np.where(is_same, batch.before.decided, 1 - batch.before.decided)
+
+    def _plain_line(self, least: float | None) -> str:
+        """The two lines of a plain decision, where more was asked for than to cross the one."""
+        if least is None:
+            return ""
+        ends = (self.formatter.percentage(digits(100 * one)) for one in (_HALF, least))
+        return self.formatter.wording.say("page.line_and_least", **dict(zip(("limit", "least"), ends, strict=True)))
+
+    def _told_contributions(self, steps: slice, start: float, gains: Floats) -> dict[Any, str]:
+        """What the changes of an entry add, in words; together they are the whole way, as it is shown."""
+        whole = np.append(start, start + np.cumsum(gains[steps]))
+        names = [self.batch.schema.names[feature] for feature in self.batch.steps.feature[steps].tolist()]
+        amounts = self._amounts(whole, decimals=0)
+        if any(not amount and gain for amount, gain in zip(amounts, gains[steps].tolist(), strict=True)):
+            amounts = self._amounts(whole, decimals=1)
+        return {name: self._contribution(amount) for name, amount in zip(names, amounts, strict=True)}
+
+    def _amounts(self, whole: Floats, *, decimals: int) -> list[Decimal]:
+        """The steps of a way, of which each end is rounded as it is shown."""
+        target = self.batch.target
+        texts = [f"{100 * one:.{decimals}f}" if target is None else target.text(one) for one in whole.tolist()]
+        return [Decimal(then) - Decimal(now) for now, then in pairwise(texts)]
+
+    def _contribution(self, amount: Decimal) -> str:
+        phrases = self.formatter.wording.phrases
+        sign = "±" if not amount else phrases["number.minus"] if amount < 0 else "+"
+        number = f"{sign}{self.formatter.number(f'{abs(amount):f}')}"
+        if self.batch.target is not None:
+            return number
+        return self.formatter.wording.say(f"page.points{'_one' if abs(amount) == 1 else ''}", number=number)
 
     @cached_property
     def _keys(self) -> dict[Any, str]:
@@ -85,8 +190,10 @@ class Display:
             texts = said.chance, said.other_chance
             return _shown(None, (before, after), texts, ends, self.formatter.label(batch.classes[1]))
         lines = Lines(batch)
-        if batch.criterion.is_plain:
-            return self._probability(at, 1 - int(batch.before.decided[at]), [_HALF], "")
+        if self._is_plain:
+            least = batch.criterion.least if said.changes else None
+            limits = [_HALF] if least is None else [_HALF, least]
+            return self._probability(at, int(self._deciding[at]), limits, self._plain_line(least))
         wanted = self._wanted(at) if self.are_chosen and not batch.found[at] else None
         if wanted is not None:
             one = batch.criterion

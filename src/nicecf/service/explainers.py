@@ -30,6 +30,8 @@ from nicecf.views.words.wording import Wording
 log = logging.getLogger("nicecf.service")
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+# Files that are read at once: each takes memory many times its size, and a thread of those that check requests.
+_UPLOADS = 4
 # After as many failures in a row, it is asked whether the model works at all.
 _SUSPICIOUS = 3
 # Seconds between two such questions, and until an answer is there.
@@ -85,6 +87,7 @@ class Service:
         self._keys_state = None if keys_file is None else _state(keys_file)
         self.versions = {name: _version_from(source) for name, source in sources.items()}
         self.mergers: dict[str, Merger] = {}
+        self.uploads = asyncio.Semaphore(_UPLOADS)
         self._failures = Counter[str]()  # of each model, since its last answer
         self._probes: dict[str, tuple[float, bool]] = {}  # when it was last asked, and whether it failed
 

@@ -21,8 +21,8 @@ from nicecf.tables.files.json_lines import json_cell
 _SCHEMAS = "#/components/schemas/{name}"
 
 
-def document(versions: Mapping[str, Version], limits: Limits, *, has_keys: bool) -> dict[str, Any]:
-    """The document, for the explainers as they are now."""
+def document(versions: Mapping[str, Version], limits: Limits, *, has_keys: bool, root: str = "") -> dict[str, Any]:
+    """The document, for the explainers as they are now; ``root``: the path that all others begin with."""
     _, schemas = msgspec.json.schema_components([Range], ref_template=_SCHEMAS)
     schemas |= {"Error": _ERROR, "Explanation": _EXPLANATION}
     paths: dict[str, Any] = {
@@ -42,6 +42,7 @@ def document(versions: Mapping[str, Version], limits: Limits, *, has_keys: bool)
     made: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {"title": "nicecf", "version": version("nicecf"), "summary": "Counterfactual explanations"},
+        **({"servers": [{"url": root}]} if root else {}),
         "paths": paths,
         "components": {"schemas": schemas},
     }
@@ -285,6 +286,7 @@ _QUANTITY = _object(
 )
 _SHOWN_CHANGE = _with(
     _object(feature=_TEXT, name=_TEXT, before=_TEXT, after=_TEXT, goes={"enum": [-1, 0, 1]}, together=_FLAG),
+    contribution={**_TEXT, "description": "how far it moves the number that decides; empty in what-if"},
     region={**_MAYBE_TEXT, "description": "only with include: regions. What it may be, such as at least 6,200"},
 )
 _REGIONS = {
@@ -318,7 +320,7 @@ _COUNTERFACTUAL = _with(
 _EXPLANATION = _with(
     _object(found=_FLAG, text=_TEXT, counterfactuals=_list(_COUNTERFACTUAL), reason=_MAYBE_TEXT, notes=_list(_TEXT)),
     **_DECIDED,
-    stopped_early={"enum": [True], "description": "time was up before the search was complete"},
+    stopped_early={"const": True, "description": "only where time was up before the search ended"},
     proof={"enum": ["optimal", "infeasible", "bound"], "description": _PROOF},
     gap={"type": ["number", "null"], "minimum": 0, "maximum": 1, "description": _GAP},
     letter=_MAYBE_TEXT,
@@ -327,6 +329,7 @@ _EXPLANATION = _with(
         quantity=_QUANTITY,
         obstacle=_TEXT,
         relaxation={"anyOf": [_RELAXATION, {"type": "null"}]},
-        proof=_TEXT,
+        notes=_list(_TEXT),
+        proof={**_TEXT, "description": "what is proven of the best counterfactual, or that there is none, in words"},
     ),
 )

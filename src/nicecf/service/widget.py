@@ -32,8 +32,8 @@ def widget_of(nice: NICE, X: Table | None, wording: Wording | None) -> Any:
     import anywidget
     import traitlets
 
-    desk, wording = Desk.of(nice, X, wording), wording or Wording()
-    sentence = wording.say("page.without_kernel")
+    desk, spoken = Desk.of(nice, X, wording), wording or Wording()
+    sentence = spoken.say("page.without_kernel")
 
     class Widget(anywidget.AnyWidget):
         """The page; ``kept``: the plans that were kept in it, each as ``{feature: new value}``.
@@ -54,7 +54,7 @@ def widget_of(nice: NICE, X: Table | None, wording: Wording | None) -> Any:
         def _repr_mimebundle_(self, **kwargs: Any) -> Any:
             """Return the widget, and the first results for where it cannot be shown, such as an exported page."""
             if not self._has_results:
-                self.without_kernel += first_results(nice, desk.rows, wording)
+                self.without_kernel += first_results(nice, desk.rows, spoken)
                 self._has_results = True
             bundle = super()._repr_mimebundle_(**kwargs)
             shown = bundle[0] if isinstance(bundle, tuple) else bundle

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,15 +40,25 @@ class Regions:
     parts: tuple[Part, ...]
     holds: Callable[[Ints, Floats, Ints], tuple[Bools, Floats]]
 
-    def box(self, line: int, before: Floats, after: Floats, decided: int, features: Ints) -> Box:
-        """The box of a counterfactual; ``features``: what it changes, in the order in which its sides are found.
+    def boxes(
+        self, lines: Ints, before: Floats, after: Floats, decided: Ints, features: Sequence[Ints]
+    ) -> Iterator[Box]:
+        """Yield the box of each counterfactual; ``features``: what it changes, in the order of its sides."""
+        is_valid = np.ones(len(lines), dtype=bool)
+        changed = np.flatnonzero([len(of_entry) > 0 for of_entry in features])
+        if len(changed):  # one call of the model for all
+            is_valid[changed] = self.holds(lines[changed], after[changed], decided[changed])[0]
+        entries = zip(lines.tolist(), before, after, decided.tolist(), features, is_valid.tolist(), strict=True)
+        return (self._box(*entry) for entry in entries)
+
+    def _box(self, line: int, before: Floats, after: Floats, decided: int, features: Ints, is_valid: bool) -> Box:
+        """Find the box of a counterfactual, which is valid itself or not.
 
         Each is grown towards the row, and then away from it, as far as all points of the box are valid. Where models
         must agree, the counterfactual itself need not be: each of them may decide on another class that will do.
         """
         rooms = [self._rooms.of(line, j, float(before[j]), float(after[j])) for j in features.tolist()]
         free = [room for room in rooms if room.is_free]
-        is_valid = not rooms or bool(self.holds(np.array([line]), after[None], np.array([decided]))[0][0])
         sides, is_proven = self._grown(line, after, decided, free) if free and is_valid else ([], is_valid)
         found = {side.feature: side for side in sides}
         every = tuple(found.get(room.position) or _single(room) for room in rooms)

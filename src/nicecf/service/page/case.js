@@ -48,8 +48,8 @@ export class CaseForm {
   }
 
   // Says at a feature what is wrong with its value; with null, that nothing is.
-  refuse(name, message) {
-    this.lines.forEach((line) => line.refuse(line.feature.name === name ? message : null));
+  refuse(name, content) {
+    this.lines.forEach((line) => line.refuse(line.feature.name === name ? content : null));
     return this.lines.some((line) => line.feature.name === name);
   }
 }
@@ -60,19 +60,21 @@ class FeatureLine {
     this.page = page;
     const { words } = page;
     const id = freshId("value");
-    this.refusal = h("p", { class: "ncf-refusal", id: freshId("refusal"), hidden: true });
+    this.refusal = h("div", { class: "ncf-refusal", id: freshId("refusal"), hidden: true });
+    this.isUnread = false; // whether what stands in the field is no value
     this.chips = h("span", { class: "ncf-chips" });
-    const head = h("label", { for: id, class: "ncf-name" }, feature.title);
+    const head = h("div", { class: "ncf-label" }, h("label", { for: id, class: "ncf-name" }, feature.title), this.chips);
     if (feature.derived) {
       this.output = h("output", { id, class: "ncf-derived" });
-      this.element = h("div", { class: "ncf-line" }, head, this.output, h("span", { class: "ncf-chips" }, h("span", { class: "ncf-chip" }, words.say("follows_rule"))));
+      this.chips.append(h("span", { class: "ncf-chip" }, words.say("follows_rule")));
+      this.element = h("div", { class: "ncf-line" }, head, this.output);
       return;
     }
-    this.field = editor(feature, id, words, (value) => page.rowChanged(feature.name, value));
+    this.field = editor(feature, id, words, (value) => this.entered(value), (message) => this.unread(message));
     const field = h("span", { class: "ncf-field" }, this.field.element, feature.unit ? h("span", { class: "ncf-unit" }, feature.unit.replace("{}", "").trim()) : null);
     if (feature.fixed) {
       this.chips.append(h("span", { class: "ncf-chip" }, words.say("fixed_rule")));
-      this.element = h("div", { class: "ncf-line" }, head, field, this.chips, this.refusal);
+      this.element = h("div", { class: "ncf-line" }, head, field, this.refusal);
       return;
     }
     this.lock = h("button", { type: "button", class: "ncf-lock", onclick: () => this.change({ locked: !this.shape.locked }) });
@@ -82,7 +84,19 @@ class FeatureLine {
       "aria-label": words.say("shape_feature", { feature: feature.title }), title: words.say("shape"), onclick: () => this.toggle(),
     }, icon("shape"));
     this.panel = h("div", { id: panel, hidden: true });
-    this.element = h("div", { class: "ncf-line" }, head, field, h("span", { class: "ncf-tools" }, this.lock, this.more), this.chips, this.refusal, this.panel);
+    this.element = h("div", { class: "ncf-line" }, head, field, h("span", { class: "ncf-tools" }, this.lock, this.more), this.refusal, this.panel);
+  }
+
+  entered(value) {
+    this.isUnread = false;
+    this.refuse(null);
+    this.page.rowChanged(this.feature.name, value);
+  }
+
+  // The value stays as it was until the field holds one.
+  unread(message) {
+    this.isUnread = true;
+    this.setRefusal(message);
   }
 
   get shape() {
@@ -103,13 +117,21 @@ class FeatureLine {
     }
     this.panel.hidden = !isOpen;
     this.more.setAttribute("aria-expanded", String(isOpen));
-    this.update();
+    this.controls.update(this.shape, this.value);
+  }
+
+  get value() {
+    return this.page.state.row?.[this.feature.name] ?? null;
   }
 
   update() {
-    const value = this.page.state.row?.[this.feature.name] ?? null;
+    const { value } = this;
     if (this.output) this.output.textContent = this.page.words.value(this.feature, value);
-    if (this.field) this.field.set(value);
+    if (this.field) {
+      this.isUnread = false;
+      this.refuse(null);
+      this.field.set(value);
+    }
     if (!this.lock) return;
     this.controls?.update(this.shape, value);
     this.show();
@@ -144,13 +166,18 @@ class FeatureLine {
     return said;
   }
 
-  refuse(message) {
-    if (!this.field) return;
-    this.refusal.hidden = message === null;
-    this.refusal.textContent = message ?? "";
-    if (message === null) this.field.element.removeAttribute("aria-invalid");
-    else this.field.element.setAttribute("aria-invalid", "true");
-    if (message === null) this.field.element.removeAttribute("aria-describedby");
-    else this.field.element.setAttribute("aria-describedby", this.refusal.id);
+  // What the service refuses, or null; what is no value is still to be seen.
+  refuse(content) {
+    if (this.field && !this.isUnread) this.setRefusal(content);
+  }
+
+  setRefusal(content) {
+    this.refusal.hidden = content === null;
+    replaceChildren(this.refusal, content);
+    const about = content === null ? {} : { "aria-invalid": "true", "aria-describedby": this.refusal.id };
+    for (const name of ["aria-invalid", "aria-describedby"]) {
+      if (about[name]) this.field.element.setAttribute(name, about[name]);
+      else this.field.element.removeAttribute(name);
+    }
   }
 }

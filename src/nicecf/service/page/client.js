@@ -54,8 +54,9 @@ export class HttpClient {
     return this.json("GET", `/page/words.${language}.json`);
   }
 
-  ask(model, verb, body) {
-    return this.json("POST", `/v1/models/${model}:${verb}`, JSON.stringify(body));
+  // `signal` ends what is no longer wanted.
+  ask(model, verb, body, signal = null) {
+    return this.json("POST", `/v1/models/${model}:${verb}`, JSON.stringify(body), "application/json", signal);
   }
 
   async report(model, body) {
@@ -66,17 +67,17 @@ export class HttpClient {
     return this.json("POST", `/v1/models/${model}:read`, file, "text/csv");
   }
 
-  async json(method, path, body = null, kind = "application/json") {
-    return read(await this.send(method, path, body, kind), "json");
+  async json(method, path, body = null, kind = "application/json", signal = null) {
+    return read(await this.send(method, path, body, kind, signal), "json");
   }
 
-  async send(method, path, body, kind) {
+  async send(method, path, body, kind, signal = null) {
     const headers = { Accept: "application/json" };
     if (body !== null) headers["Content-Type"] = kind;
     if (this.key) headers.Authorization = `Bearer ${this.key}`;
     let answer;
     try {
-      answer = await fetch(this.root + path, { method, headers, body });
+      answer = await fetch(this.root + path, { method, headers, body, signal });
     } catch {
       throw new Failure("gone", "");
     }

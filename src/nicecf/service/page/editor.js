@@ -4,19 +4,19 @@ import { h } from "./dom.js";
 
 const MISSING = "\u0000missing";
 
-// An element to edit a value with: `element`, `id`, and `set(value)`; `changed` is called with each new value.
-export function editor(feature, id, words, changed, { label = null } = {}) {
-  const named = label === null ? { id } : { id, "aria-label": label };
-  if (feature.values) return choice(feature, named, words, changed);
-  if (feature.kind === "number") return numberField(feature, named, words, changed);
-  return textField(feature, named, words, changed);
+// An element to edit a value with: `element` and `set(value)`. `changed` is called with each new value, `refused` with a
+// sentence about what was entered in place of a value.
+export function editor(feature, id, words, changed, refused) {
+  if (feature.values) return choice(feature, id, words, changed);
+  if (feature.kind === "number") return numberField({ id, placeholder: words.phrases["value.missing"] }, words, changed, refused, feature.unit ? 1_000 : 10_000);
+  return textField(feature, id, words, changed);
 }
 
-function choice(feature, named, words, changed) {
+function choice(feature, id, words, changed) {
   const options = feature.values.map((value, at) => h("option", { value: String(at) }, feature.titles[at]));
   const missing = h("option", { value: MISSING }, words.phrases["value.missing"]);
   const other = h("option", { value: "other", hidden: true });
-  const element = h("select", { ...named, onchange: () => changed(read()) }, options, missing, other);
+  const element = h("select", { id, onchange: () => changed(read()) }, options, missing, other);
   let unlisted = null;
 
   function read() {
@@ -35,25 +35,25 @@ function choice(feature, named, words, changed) {
   return { element, set };
 }
 
-function numberField(feature, named, words, changed) {
-  const step = feature.decimals === undefined || feature.decimals > 6 ? "any" : String(10 ** -feature.decimals);
-  const element = h("input", {
-    ...named,
-    type: "number",
-    step: step === "1" ? "1" : "any",
-    inputmode: "decimal",
-    placeholder: words.phrases["value.missing"],
-    // What is no number leaves the value as it was: the browser says so itself.
-    onchange: () => (element.validity.badInput ? element.reportValidity() : changed(element.value === "" ? null : Number(element.value))),
-  });
-  return { element, set: (value) => (element.value = value === null ? "" : String(value)) };
+// A number as people of the language write it. What is none, or could be two, is not taken for anything.
+export function numberField(properties, words, changed, refused, grouped = 10_000) {
+  const element = h("input", { ...properties, type: "text", inputmode: "decimal", autocomplete: "off", onchange: read });
+
+  function read() {
+    const text = element.value.trim();
+    const number = text === "" ? null : words.parse(text);
+    if (text !== "" && number === null) refused(words.say("refused_number", { text }));
+    else changed(number);
+  }
+
+  return { element, set: (value) => (element.value = value === null ? "" : typeof value === "number" ? words.written(value, grouped) : String(value)) };
 }
 
 // Dates are chosen from a calendar where they have no time of day; all else is text.
-function textField(feature, named, words, changed) {
+function textField(feature, id, words, changed) {
   const isDay = ["date", "datetime"].includes(feature.kind) && feature.edges_as_text?.length && feature.edges_as_text.every((one) => /^\d{4}-\d\d-\d\d$/.test(one));
   const element = h("input", {
-    ...named,
+    id,
     type: isDay ? "date" : "text",
     placeholder: words.phrases["value.missing"],
     onchange: () => changed(element.value === "" ? null : element.value),

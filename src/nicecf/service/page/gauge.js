@@ -28,7 +28,7 @@ export function gauge(quantity, words, { now = false } = {}) {
       place("before", quantity.before),
       now ? null : place("after", quantity.after),
     ),
-    h("p", { class: "ncf-gauge-text" }, line ? `${said} ${line}` : said),
+    h("p", { class: "ncf-gauge-text" }, (line ? `${said} ${line}` : said).replaceAll(" %", "\u00a0%")), // on one line
   );
 }
 

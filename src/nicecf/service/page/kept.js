@@ -20,7 +20,7 @@ export class Kept {
     const changed = schema.features.filter((feature) => plans.some((plan) => plan.changes.some((one) => one.feature === feature.name)));
     const head = h(
       "tr", {}, h("th", { scope: "col" }, words.say("feature")), h("th", { scope: "col" }, words.say("now")),
-      plans.map((plan, at) => h("th", { scope: "col" }, words.say("plan_number", { count: at + 1 }), " ", this.remove(at))),
+      plans.map((plan, at) => h("th", { scope: "col" }, words.say("plan_number", { count: at + 1 }), " ", this.remove(at), h("span", { class: "ncf-plan-name" }, plan.shown?.name))),
     );
     const lines = changed.map((feature) =>
       h(
@@ -49,5 +49,5 @@ export class Kept {
 
 // How the first of some plans words a value, if one does.
 function textOf(plans, feature, when) {
-  return plans.map((plan) => plan.shown?.texts[feature.name]?.[when]).find((text) => text !== undefined);
+  return plans.map((plan) => plan.shown?.texts.get(feature.name)?.[when]).find((text) => text !== undefined);
 }

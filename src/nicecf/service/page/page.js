@@ -2,39 +2,20 @@
 
 import { CaseForm } from "./case.js";
 import { download, freshId, h, replaceChildren } from "./dom.js";
+import { Failures } from "./failures.js";
+import { caseChooser, languageChooser, LANGUAGES, modelChooser } from "./head.js";
 import { Kept } from "./kept.js";
+import { openLetter } from "./letter.js";
+import { planNames } from "./names.js";
 import { Results } from "./plans.js";
-import { freshState, fromLink, menuOf, setShape, shapeOf, targetOf, toLink } from "./state.js";
+import { Questions } from "./questions.js";
+import { byName, freshState, fromLink, setShape, shapeOf, targetOf, toLink } from "./state.js";
 import { TableView } from "./table.js";
 import { WhatIf } from "./what_if.js";
 import { Words } from "./words.js";
 
-const LANGUAGES = { en: "English", de: "Deutsch" };
 // Below this, all is in one column, and the plans come before a long form.
 const NARROW = 900;
-
-// Does some work again and again, one at a time, and always with what is wanted last.
-class Latest {
-  constructor(work) {
-    this.work = work;
-    this.isWanted = this.isBusy = false;
-  }
-
-  async request() {
-    this.isWanted = true;
-    if (this.isBusy) return;
-    this.isBusy = true;
-    try {
-      while (this.isWanted) {
-        this.isWanted = false;
-        await this.work();
-      }
-    } finally {
-      this.isBusy = false;
-    }
-  }
-}
-
 export class Page {
   // `client`: whom to ask. `isWidget`: part of a notebook, without links and uploads. `onkept`: is told the plans kept.
   constructor(element, client, { isWidget = false, onkept = () => {} } = {}) {
@@ -43,8 +24,8 @@ export class Page {
     this.isWidget = isWidget;
     this.element = element;
     this.element.classList.add("ncf");
-    this.askPlans = new Latest(() => this.explain());
-    this.askWhatIf = new Latest(() => this.whatIf());
+    this.questions = new Questions(this);
+    this.failures = new Failures(this);
   }
 
   async start() {
@@ -57,7 +38,7 @@ export class Page {
       await this.open(model, linked);
       if (!linked && !this.isWidget && location.hash.length > 1) this.tell(this.words.say("link_refused"));
     } catch (failure) {
-      this.notOpened(failure, () => this.start());
+      this.failures.notOpened(failure, () => this.start());
     }
     if (!this.isWidget) addEventListener("hashchange", () => this.followLink(), { once: true });
   }
@@ -76,7 +57,7 @@ export class Page {
     ]);
     Object.assign(this, { about, schema, examples, answer: null });
     const names = schema.features.map((feature) => feature.name);
-    const fits = linked?.model === model && linked.row && names.every((name) => name in linked.row);
+    const fits = linked?.model === model && linked.row && names.every((name) => Object.hasOwn(linked.row, name));
     this.state = fits ? { ...linked, language, kept: linked.kept.map(({ changes }) => ({ changes })) } : freshState(model, language);
     if (!about.classes.includes(this.state.target)) this.state.target = null;
     await this.decideExamples();
@@ -86,7 +67,7 @@ export class Page {
     this.sound = this.state.row; // the last row that the service accepted, or will say what is wrong with
     this.build();
     if (linked && !fits) this.tell(this.words.say("link_refused"));
-    await this.askPlans.request();
+    await this.questions.plans.request();
     await this.showKept();
     this.kept.update();
   }
@@ -118,8 +99,8 @@ export class Page {
 
   build() {
     const { words, state } = this;
-    document.documentElement.lang = this.isWidget ? document.documentElement.lang : words.language;
-    this.alert = h("div", { role: "alert", class: "ncf-alert", hidden: true });
+    this.element.lang = words.language;
+    if (!this.isWidget) document.documentElement.lang = words.language;
     this.toast = h("p", { role: "status", class: "ncf-toast" });
     this.results = new Results(this);
     this.form = new CaseForm(this);
@@ -127,25 +108,39 @@ export class Page {
     this.kept = new Kept(this);
     this.table = this.isWidget ? null : new TableView(this);
     this.heading = h("h1", { tabindex: "-1" }, words.say("title"));
+    this.picker = caseChooser(this);
+    this.picker.set(state.example);
     this.one = h(
       "div", { class: "ncf-one" },
-      h("div", { class: "ncf-left" }, this.pick(), this.form.element),
+      h("div", { class: "ncf-left" }, this.picker.element, this.form.element),
       h("div", { class: "ncf-middle" }, this.results.element),
-      h("div", { class: "ncf-right" }, this.trial.element, this.kept.element),
+      h("div", { class: "ncf-right" }, this.trial.element),
+      h("div", { class: "ncf-below" }, this.kept.element),
     );
     replaceChildren(
       this.element,
+      this.skipLink(),
       h(
         "header", { class: "ncf-head" },
         h("div", { class: "ncf-titles" }, this.heading, h("p", { class: "ncf-hint" }, words.say("subtitle"))),
-        h("div", { class: "ncf-row" }, this.chooseModel(), this.chooseLanguage(), this.copyButton()),
+        h("div", { class: "ncf-row" }, modelChooser(this), languageChooser(this), this.copyButton()),
       ),
-      this.alert, this.toast,
+      this.failures.alert, this.toast,
       h(this.isWidget ? "div" : "main", {}, this.views()),
     );
     if (this.element.clientWidth < NARROW) this.form.element.open = false;
     this.isShapedShown();
     if (!Object.keys(state.row).length) this.tell(words.say("no_examples"));
+  }
+
+  // Past the form of the case; not by the address, whose fragment holds links.
+  skipLink() {
+    const skip = (event) => {
+      event.preventDefault();
+      this.showCase?.();
+      this.results.heading.focus();
+    };
+    return h("a", { href: "#ncf-plans", class: "ncf-skip", onclick: skip }, this.words.say("skip"));
   }
 
   // One case, or a table: two tabs.
@@ -177,29 +172,12 @@ export class Page {
     return [h("div", { role: "tablist", class: "ncf-tabs", "aria-label": words.say("views") }, tabs), panels];
   }
 
-  chooseModel() {
-    if (this.models.length < 2) return null;
-    const id = freshId("model");
-    const select = h("select", { id, onchange: () => this.reopen(select.value, select) }, this.models.map((name) => h("option", { value: name, selected: name === this.state.model }, name)));
-    return h("span", {}, h("label", { for: id }, this.words.say("model")), " ", select);
-  }
-
-  chooseLanguage() {
-    const { words } = this;
-    const select = h(
-      "select", { "aria-label": words.say("language"), onchange: () => this.speak(select.value) },
-      Object.entries(LANGUAGES).map(([code, name]) => h("option", { value: code, lang: code, selected: code === words.language }, name)),
-    );
-    this.select = select;
-    return select;
-  }
-
   copyButton() {
     if (this.isWidget) return null;
     return h("button", { type: "button", onclick: () => this.copyLink() }, this.words.say("copy_link"));
   }
 
-  async speak(language) {
+  async speak(language, select) {
     const { words, state } = this;
     const tried = this.trial.changes();
     try {
@@ -208,7 +186,7 @@ export class Page {
       if (tried.length) this.trial.start(tried);
     } catch (failure) {
       this.words = words;
-      this.select.value = words.language;
+      select.value = words.language;
       this.failed(failure);
     }
   }
@@ -223,96 +201,12 @@ export class Page {
     }
   }
 
-  // Which row to look at, and which decision is wanted.
-  pick() {
-    const { words, state, examples, about, schema } = this;
-    const id = freshId("example");
-    const own = h("option", { value: "own" }, words.say("own_row"));
-    const select = h(
-      "select", { id, onchange: () => (select.value === "own" ? this.form.element.setAttribute("open", "") : this.openRow(examples[Number(select.value)].row, Number(select.value))) },
-      examples.map((one, at) => h("option", { value: String(at) }, words.say("example", one))), own,
-    );
-    select.value = state.example === null ? "own" : String(state.example);
-    this.picker = select;
-    return h("div", { class: "ncf-pick" }, h("p", { class: "ncf-row" }, h("label", { for: id }, words.say("pick")), select), about.classes.length ? this.wantClass(about, schema) : this.wantScore(about));
-  }
-
-  wantClass(about, schema) {
-    const { words, state } = this;
-    const id = freshId("target");
-    const options = about.classes.map((label, at) => h("option", { value: String(at), selected: label === state.target }, schema.class_titles[at]));
-    const select = h(
-      "select", { id, onchange: () => { state.target = select.value === "" ? null : about.classes[Number(select.value)]; this.targetChanged(); } },
-      h("option", { value: "" }, words.say("target_any")), options,
-    );
-    return h("p", { class: "ncf-row" }, h("label", { for: id }, words.say("target")), select);
-  }
-
-  wantScore(about) {
-    const { words, state } = this;
-    const usual = about.parameters.target_score ?? [null, null];
-    const shown = () => (state.score.some((one) => one !== null) ? state.score : usual);
-    const inputs = [];
-    const changed = () => {
-      state.score = inputs.map((input) => (input.value === "" ? null : Number(input.value)));
-      inputs.forEach((input, at) => (input.value = shown()[at] ?? "")); // without any, the usual ones
-      this.targetChanged();
-    };
-    const end = (at, name) => {
-      const id = freshId("score");
-      const input = h("input", { id, type: "number", step: "any", value: shown()[at] ?? "", onchange: changed });
-      inputs.push(input);
-      return [h("label", { for: id }, words.say(name)), input];
-    };
-    return h("p", { class: "ncf-row" }, end(0, "score_low"), end(1, "score_high"));
-  }
-
-  // --- what is asked ------------------------------------------------------------------------------------------------
-
-  async explain() {
-    const { state, about, results } = this;
-    results.busy(true);
-    try {
-      const body = { instances: [state.row], parameters: menuOf(state, about) };
-      const { explanations } = await this.client.ask(state.model, "explain", body);
-      if (this.state !== state || state.row !== body.instances[0]) return; // of another row or model by now
-      this.asked = { model: state.model, body };
-      this.sound = state.row;
-      this.answer = explanations[0];
-      this.clearFailure("plans");
-      results.show(this.answer);
-    } catch (failure) {
-      if (this.state === state) this.failed(failure, "plans");
-    } finally {
-      results.busy(false);
-    }
-  }
-
-  async whatIf() {
-    const { trial } = this;
-    const values = { ...trial.values };
-    trial.busy(true);
-    try {
-      const [answer] = (await this.tried([values], this.state.row, "what-if")) ?? [];
-      if (answer && trial === this.trial) trial.show(answer, values);
-    } finally {
-      trial.busy(false);
-    }
-  }
-
-  // What the model says of the row with other values, several times at once; null if that failed.
-  async tried(changes, row = this.state.row, whose = "plans") {
-    const { state, about } = this;
-    const parameters = { language: state.language, display: true, ...targetOf(state, about) };
-    try {
-      const body = { instances: changes.map(() => row), changes, parameters };
-      const { explanations } = await this.client.ask(state.model, "what-if", body);
-      this.clearFailure(whose);
-      return explanations;
-    } catch (failure) {
-      this.failed(failure, whose);
-      return null;
-    }
+  // The plans are there; `isFallback`: just over the line, where none was found that is safely over it.
+  answered(answer, isFallback) {
+    this.sound = this.state.row;
+    this.answer = answer;
+    this.clearFailure();
+    this.results.show(answer, { isFallback });
   }
 
   // --- what a person does -------------------------------------------------------------------------------------------
@@ -320,7 +214,7 @@ export class Page {
   openRow(row, example = null) {
     this.state.row = { ...row };
     this.state.example = example;
-    this.picker.value = example === null ? "own" : String(example);
+    this.picker.set(example);
     this.showCase?.();
     this.newRow();
   }
@@ -329,7 +223,7 @@ export class Page {
     const { state, schema } = this;
     state.row = { ...state.row, [name]: value };
     state.example = null;
-    this.picker.value = "own";
+    this.picker.set(null);
     if (schema.features.some((feature) => feature.derived) && !(await this.completeRow())) return;
     this.newRow();
   }
@@ -341,12 +235,12 @@ export class Page {
     const entered = schema.features.map((feature) => feature.name).filter((name) => state.row[name] !== this.sound[name]);
     const changes = Object.fromEntries(entered.map((name) => [name, state.row[name]]));
     this.results.busy(true);
-    const [answer] = (await this.tried([changes], this.sound)) ?? [];
+    const [answer] = (await this.questions.tried([changes], this.sound)) ?? [];
     this.results.busy(false);
     if (!answer || this.state !== state || state.row !== asked) return false; // refused, or something else by now
     const [then] = answer.counterfactuals;
     if (!then) {
-      this.form.refuse(entered[0], answer.reason); // what follows cannot be computed of this
+      this.form.refuse(entered[0], this.words.say("not_computed")); // what follows of this
       return false;
     }
     state.row = then.values;
@@ -359,7 +253,7 @@ export class Page {
     this.form.update();
     this.kept.update();
     this.trial.start([]);
-    this.askPlans.request();
+    this.questions.plans.request();
   }
 
   targetChanged() {
@@ -369,7 +263,7 @@ export class Page {
 
   shapeChanged() {
     this.isShapedShown();
-    this.askPlans.request();
+    this.questions.plans.request();
   }
 
   isShapedShown() {
@@ -381,7 +275,7 @@ export class Page {
   }
 
   resetShape() {
-    this.state.shape = {};
+    this.state.shape = byName();
     this.state.most = null;
     this.form.update();
     this.shapeChanged();
@@ -415,7 +309,7 @@ export class Page {
 
   keep(changes, plan) {
     const own = changes.filter((change) => !change.derived).map(({ feature, after }) => ({ feature, after }));
-    this.state.kept.push({ changes: own, shown: plan ? keptOf(plan) : null });
+    this.state.kept.push({ changes: own, shown: plan ? this.keptOf(plan) : null });
     this.kept.update();
     if (!plan) this.showKept();
     this.tell(this.words.say("kept_now"));
@@ -426,8 +320,8 @@ export class Page {
     const plans = this.state.kept.filter((plan) => !plan.shown);
     if (!plans.length) return;
     const asked = plans.map((plan) => Object.fromEntries(plan.changes.map(({ feature, after }) => [feature, after])));
-    const answers = await this.tried(asked);
-    answers?.forEach((answer, at) => (plans[at].shown = keptOf(answer.counterfactuals[0])));
+    const answers = await this.questions.tried(asked);
+    answers?.forEach((answer, at) => (plans[at].shown = this.keptOf(answer.counterfactuals[0])));
     this.kept.update();
   }
 
@@ -437,41 +331,13 @@ export class Page {
     this.trial.element.querySelector("input, select").focus({ preventScroll: true });
   }
 
-  // A plan again, with something more in the answer to the same question. The plans are the same, unless the explainer
-  // has changed, or its time was up: then nothing is shown of another one in its place.
-  async again(plan, more) {
-    const { model, body } = this.asked;
-    try {
-      const asked = { ...body, parameters: { ...body.parameters, ...more } };
-      const { explanations } = await this.client.ask(model, "explain", asked);
-      const values = JSON.stringify(plan.values);
-      const found = explanations[0].counterfactuals.find((one) => JSON.stringify(one.values) === values);
-      if (found) return found;
-      this.tell(this.words.say("plans_changed"));
-      this.askPlans.request();
-    } catch (failure) {
-      this.failed(failure);
-    }
-    return null;
-  }
-
   async letter(plan) {
-    const found = await this.again(plan, { letter: true });
-    if (!found) return;
-    const { words } = this;
-    const text = found.letter;
-    const close = h("button", { type: "button", class: "ncf-main", onclick: () => dialog.close() }, words.say("close"));
-    const dialog = h(
-      "dialog", { class: "ncf ncf-dialog", "aria-labelledby": "ncf-letter", onclose: () => dialog.remove() },
-      h("h2", { id: "ncf-letter" }, words.say("letter_title")), h("pre", { class: "ncf-letter", tabindex: "0" }, text),
-      h("p", { class: "ncf-row" }, close, h("button", { type: "button", onclick: () => download("letter.txt", text, "text/plain") }, words.say("save"))),
-    );
-    this.element.append(dialog);
-    dialog.showModal();
+    const found = await this.questions.again(plan, { letter: true });
+    if (found) openLetter(found.letter, this);
   }
 
   async record(plan) {
-    const found = await this.again(plan, { record: true });
+    const found = await this.questions.again(plan, { record: true });
     if (found) download("record.json", JSON.stringify(found.record, null, 2), "application/json");
   }
 
@@ -494,73 +360,18 @@ export class Page {
     this.toastGone = setTimeout(() => (this.toast.textContent = ""), 6_000);
   }
 
-  // What was asked for works again; what somebody else has failed at is still to be seen.
   clearFailure(whose = "plans") {
-    if (whose === "plans") this.form.refuse(null, null);
-    if (this.failing === whose) this.alert.hidden = true;
+    this.failures.clear(whose);
   }
 
   failed(failure, whose = "plans") {
-    const { words } = this;
-    const [, name, said] = /^(?:instances|changes)\[\d+\]\.(.*?): (.*)$/s.exec(failure.message) ?? [];
-    if (name !== undefined && whose === "what-if" && this.trial.refuse(said)) return;
-    if (name !== undefined && this.form.refuse(name, said)) {
-      this.form.element.open = true;
-      return;
-    }
-    this.failing = whose;
-    const isNamed = whose === "table" || !this.schema || this.schema.features.every((feature) => feature.name !== name || this.isNamed(feature));
-    if (failure.kind === "key") {
-      this.notOpened(failure, () => this.start());
-      return;
-    }
-    const again = h("button", { type: "button", onclick: () => this.retry() }, words.say("again"));
-    replaceChildren(this.alert, h("p", {}, words.say(`failure_${failure.kind ?? "failed"}`, { message: isNamed ? failure.message : said })), again);
-    this.alert.hidden = false;
+    this.failures.show(failure, whose);
   }
 
-  retry() {
-    this.askPlans.request();
-    this.trial.ask();
+  // What is shown of a plan that is kept: its name, the decision, and the values as they were worded.
+  keptOf({ display }) {
+    const texts = new Map(display.changes.map(({ feature, before, after }) => [feature, { before, after }]));
+    const [name] = planNames([display], this.schema, this.words);
+    return { name, decision: display.decision, chance: display.quantity.after_text, texts };
   }
-
-  // Before there is anything to show: a key is asked for, or the same is tried again.
-  notOpened(failure, again) {
-    if (!this.words) {
-      // Nobody has answered yet, so that there are no words either.
-      replaceChildren(this.element, h("div", { role: "alert", class: "ncf-alert" }, h("p", {}, "The service does not answer."), h("button", { type: "button", onclick: again }, "Try again")));
-      return;
-    }
-    replaceChildren(this.element, h("main", {}, failure.kind === "key" ? this.keyForm(again) : this.gone(failure, again)));
-    this.element.querySelector("input")?.focus();
-  }
-
-  gone(failure, again) {
-    const { words } = this;
-    const button = h("button", { type: "button", onclick: again }, words.say("again"));
-    return h("div", { role: "alert", class: "ncf-alert" }, h("p", {}, words.say(`failure_${failure.kind ?? "failed"}`, { message: failure.message })), button);
-  }
-
-  keyForm(again) {
-    const { words } = this;
-    const id = freshId("key");
-    const input = h("input", { id, type: "password", autocomplete: "off", required: "" });
-    const use = (event) => {
-      event.preventDefault();
-      this.client.useKey(input.value);
-      again();
-    };
-    return h(
-      "form", { class: "ncf-key", onsubmit: use },
-      h("h1", {}, words.say("title")), h("p", {}, words.say("key_needed")),
-      this.client.key ? h("p", { role: "alert", class: "ncf-refusal" }, words.say("key_wrong")) : null,
-      h("p", { class: "ncf-row" }, h("label", { for: id }, words.say("key")), input, h("button", { class: "ncf-main" }, words.say("key_use"))),
-    );
-  }
-}
-
-// What is shown of a plan that is kept: the decision, and the values as they were worded.
-function keptOf({ display }) {
-  const texts = Object.fromEntries(display.changes.map(({ feature, before, after }) => [feature, { before, after }]));
-  return { decision: display.decision, chance: display.quantity.after_text, texts };
 }

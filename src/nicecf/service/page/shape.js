@@ -24,7 +24,8 @@ function isOrdered(feature) {
   return hasRange(feature) || Boolean(feature.ordered);
 }
 
-function radios(legend, options, chosen) {
+// One of a few: `element`, and `set(value)`; `chosen` is called with another value.
+export function radios(legend, options, chosen) {
   const name = freshId("radio");
   const inputs = options.map(([value, title]) => {
     const id = freshId("option");

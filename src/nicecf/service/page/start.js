@@ -3,4 +3,6 @@
 import { HttpClient } from "./client.js";
 import { Page } from "./page.js";
 
-new Page(document.getElementById("page"), new HttpClient()).start();
+// Where the page is served: at the root of a service, or under the path that it is mounted at.
+const root = new URL(".", location.href).pathname.replace(/\/$/, "");
+new Page(document.getElementById("page"), new HttpClient(root)).start();

@@ -4,8 +4,16 @@
 const EFFORTS = { easy: 0.3, usual: 1, hard: 3 };
 const VERSION = 1;
 
+// An object for names of features: one called `constructor` or `__proto__` is a name like any other.
+export function byName(entries = []) {
+  const named = Object.create(null);
+  for (const [name, value] of entries) named[name] = value;
+  return named;
+}
+
 export function freshState(model, language) {
-  return { model, language, row: null, example: 0, shape: {}, most: null, target: null, score: [null, null], kept: [] };
+  const limits = { shape: byName(), most: null, target: null, score: [null, null], margin: "safely" };
+  return { model, language, row: null, example: 0, ...limits, kept: [] };
 }
 
 export function shapeOf(state, name) {
@@ -15,7 +23,7 @@ export function shapeOf(state, name) {
 // Changes what is said of one feature; what is as it was at first is not kept.
 export function setShape(state, name, change) {
   const shape = { ...shapeOf(state, name), ...change };
-  const usual = shapeOf({ shape: {} }, name);
+  const usual = shapeOf({ shape: byName() }, name);
   const said = Object.fromEntries(Object.entries(shape).filter(([key, value]) => value !== usual[key]));
   if (Object.keys(said).length) state.shape[name] = said;
   else delete state.shape[name];
@@ -27,7 +35,7 @@ export function isShaped(state, name) {
 
 export function parametersOf(state, about) {
   const rules = {};
-  const weights = {};
+  const weights = byName();
   for (const name of Object.keys(state.shape)) {
     const shape = shapeOf(state, name);
     if (shape.locked || shape.allowed?.length === 0) {
@@ -36,9 +44,9 @@ export function parametersOf(state, about) {
     }
     if (shape.direction) (rules[shape.direction] ??= []).push(name);
     if (shape.low !== null || shape.high !== null) {
-      (rules.ranges ??= {})[name] = { ...(shape.low === null ? {} : { low: shape.low }), ...(shape.high === null ? {} : { high: shape.high }) };
+      (rules.ranges ??= byName())[name] = { ...(shape.low === null ? {} : { low: shape.low }), ...(shape.high === null ? {} : { high: shape.high }) };
     }
-    if (shape.allowed !== null) (rules.allowed ??= {})[name] = shape.allowed;
+    if (shape.allowed !== null) (rules.allowed ??= byName())[name] = shape.allowed;
     if (shape.effort !== "usual") weights[name] = EFFORTS[shape.effort];
   }
   if (state.most !== null) rules.max_changes = state.most;
@@ -57,10 +65,21 @@ export function targetOf(state, about) {
 }
 
 // A menu for the row: one search finds all of it, that of the explainer if it is one that looks for few or small changes.
+// One that proves what it finds is left to it, and finds one way for each row.
 export function menuOf(state, about) {
-  const isFit = about.search === "thorough" && ["sparsity", "proximity"].includes(about.optimize);
+  const isExact = about.search === "exact";
+  const isFit = isExact || (about.search === "thorough" && ["sparsity", "proximity"].includes(about.optimize));
   const search = isFit ? {} : { optimize: "sparsity", search: "thorough" };
-  return { ...parametersOf(state, about), plans: true, n: Math.min(4, about.limits?.n ?? 4), ...search };
+  const n = isExact ? 1 : Math.min(4, about.limits?.n ?? 4);
+  return { ...parametersOf(state, about), plans: true, n, ...search, ...marginOf(state, about) };
+}
+
+// How probable the wanted class must be for a plan to be safely over the line.
+function marginOf(state, about) {
+  const safe = about.safe_probabilities ?? [];
+  if (state.margin !== "safely" || !safe.length) return {};
+  const at = about.classes.indexOf(state.target);
+  return { min_probability: at < 0 ? Math.max(...safe) : safe[at] };
 }
 
 // The state as text for the fragment of a link: browsers do not send that to anybody.
@@ -79,7 +98,8 @@ export function fromLink(fragment) {
     const isShape = isObject(rest.shape) && Object.values(rest.shape).every(isObject);
     const isScore = Array.isArray(rest.score) && rest.score.length === 2;
     if (version !== VERSION || !isObject(rest.row) || !Array.isArray(kept) || !kept.every(isPlan) || !isShape || !isScore) return null;
-    return { ...freshState(rest.model, rest.language), ...rest, kept: kept.map((changes) => ({ changes })) };
+    const shape = byName(Object.entries(rest.shape));
+    return { ...freshState(rest.model, rest.language), ...rest, shape, kept: kept.map((changes) => ({ changes })) };
   } catch {
     return null;
   }

@@ -6,16 +6,18 @@ import { gauge } from "./gauge.js";
 import { icon } from "./icons.js";
 import { changesList } from "./plans.js";
 import { hasRange, scaleOf } from "./shape.js";
+import { byName } from "./state.js";
 
 export class WhatIf {
   constructor(page) {
     this.page = page;
-    this.values = {};
+    this.values = byName();
+    this.unread = new Set(); // features whose fields hold something else than a value
     const { words } = page;
     const id = freshId("add");
     this.add = h("select", { id, onchange: () => this.added(this.add.value) });
     this.list = h("div", { class: "ncf-moves" });
-    this.refusal = h("p", { class: "ncf-refusal", role: "alert", hidden: true });
+    this.refusal = h("div", { class: "ncf-refusal", role: "alert", hidden: true });
     this.outcome = h("div", { class: "ncf-outcome-box", "aria-live": "polite" });
     this.keep = h("button", { type: "button", onclick: () => page.keep(this.changes(), this.answer) }, words.say("keep"));
     this.clear = h("button", { type: "button", class: "ncf-quiet", onclick: () => this.start([]) }, words.say("clear"));
@@ -23,7 +25,7 @@ export class WhatIf {
       "section", { class: "ncf-whatif", "aria-labelledby": "ncf-whatif", "aria-busy": "false" },
       h("h2", { id: "ncf-whatif" }, words.say("what_if")), h("p", { class: "ncf-hint" }, words.say("what_if_hint")),
       this.list,
-      h("p", { class: "ncf-row" }, h("label", { for: id }, words.say("what_if_add")), this.add),
+      h("p", { class: "ncf-pair" }, h("label", { for: id }, words.say("what_if_add")), this.add),
       this.refusal, this.outcome,
       h("p", { class: "ncf-row" }, this.keep, this.clear),
     );
@@ -37,7 +39,7 @@ export class WhatIf {
   // Begins with the changes of a plan, or with none.
   start(changes) {
     const known = new Set(this.features.map((feature) => feature.name));
-    this.values = Object.fromEntries(changes.filter((one) => known.has(one.feature)).map((one) => [one.feature, one.after]));
+    this.values = byName(changes.filter((one) => known.has(one.feature)).map((one) => [one.feature, one.after]));
     this.answer = null;
     this.build();
     this.ask();
@@ -50,6 +52,7 @@ export class WhatIf {
 
   build() {
     const { words } = this.page;
+    this.unread.clear();
     const moved = this.features.filter((feature) => feature.name in this.values);
     replaceChildren(this.list, moved.map((feature) => this.move(feature)));
     const rest = this.features.filter((feature) => !(feature.name in this.values));
@@ -71,11 +74,17 @@ export class WhatIf {
     const { words, state } = this.page;
     const id = freshId("move");
     const slider = hasRange(feature) ? this.slider(feature, () => field.set(this.values[feature.name])) : null;
-    const field = editor(feature, id, words, (value) => {
+    const entered = (value) => {
+      this.unread.delete(feature.name);
       this.values[feature.name] = value;
       slider?.set(value);
       this.ask();
-    });
+    };
+    const unread = (message) => {
+      this.unread.add(feature.name);
+      this.refuse(message);
+    };
+    const field = editor(feature, id, words, entered, unread);
     field.set(this.values[feature.name]);
     slider?.set(this.values[feature.name]);
     const remove = h("button", {
@@ -113,14 +122,15 @@ export class WhatIf {
 
   ask() {
     this.answer = null; // that of before is not of these values
-    this.refusal.hidden = true;
-    if (Object.keys(this.values).length) this.page.askWhatIf.request();
+    this.refusal.hidden = !this.unread.size;
+    if (Object.keys(this.values).length) this.page.questions.trial.request();
   }
 
   // Says what is wrong with a value; what was answered before is of other values.
-  refuse(message) {
+  refuse(content) {
+    this.answer = null;
     this.refusal.hidden = false;
-    this.refusal.textContent = message;
+    replaceChildren(this.refusal, content);
     replaceChildren(this.outcome);
     return true;
   }
@@ -134,7 +144,7 @@ export class WhatIf {
     if (!Object.keys(this.values).length || JSON.stringify(values) !== JSON.stringify(this.values)) return;
     const [then] = answer.counterfactuals;
     if (!then) {
-      this.refuse(answer.reason); // what follows from these values cannot be computed
+      this.refuse(words.say("not_computed")); // what follows from these values
       return;
     }
     this.answer = then;

@@ -33,7 +33,7 @@ def asked(batch: Batch, formatter: HtmlFormatter) -> str:
     lines = {teller.say("report.wanted"): _target(batch, known["call"].get("target_class"), formatter)}
     if known["options"].get("decision"):
         lines[teller.say("report.decision_rule")] = _cutoffs(batch, formatter) or known["options"]["decision"]
-    title = "rules" if all(one == rules[0] for one in rules) else "rules_differ"
+    title = "rules" if _are_alike(rules) else "rules_differ"
     items = "".join(f"<li>{text(one)}</li>" for one in words or [teller.say("report.no_rules")])
     return section(formatter.say("asked"), facts(lines), f"<h3>{formatter.say(title)}</h3>", f"<ul>{items}</ul>")
 
@@ -41,6 +41,10 @@ def asked(batch: Batch, formatter: HtmlFormatter) -> str:
 def _rules(batch: Batch) -> list[dict[str, Json]]:
     """The rules of the first rows."""
     return [batch.provenance.rules(int(row)) for row in batch.rows[:_ROWS_OF_RULES]]
+
+
+def _are_alike(rules: list[dict[str, Json]]) -> bool:
+    return all(one == rules[0] for one in rules)
 
 
 def _statements(
@@ -121,14 +125,16 @@ def about(batch: Batch, more: Mapping[str, str], formatter: HtmlFormatter) -> st
         lines[teller.say("report.fingerprint", name=called)] = value
     call = {teller.say("report.call", name=name): value for name, value in known["call"].items()}
     options = {name: value for name, value in known["options"].items() if name != "constraints"}
-    rules = next((nameable(Constraints(**one), batch.schema).to_dict() for one in _rules(batch)), {})
+    of_rows = _rules(batch)
+    rules = next((nameable(Constraints(**one), batch.schema).to_dict() for one in of_rows), {})
+    title = "rules_as_data" if _are_alike(of_rows) else "rules_differ"
     return section(
         formatter.say("about"),
         facts(lines),
         folded(
             formatter.say("options"), facts(formatter.disclosed({"explainer": known["explainer"], **options, **call}))
         ),
-        folded(formatter.say("rules_as_data"), facts(formatter.disclosed(rules))) if rules else "",
+        folded(formatter.say(title), facts(formatter.disclosed(rules))) if rules else "",
     )
 
 

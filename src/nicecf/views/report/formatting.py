@@ -12,7 +12,7 @@ from decimal import Decimal
 import numpy as np
 
 from nicecf.results.batch import Batch
-from nicecf.support.types import CellValue, Json, Label
+from nicecf.support.types import CellValue, Json, Label, is_number
 from nicecf.tables.statistics import ColumnStatistics
 from nicecf.views.documents import html
 from nicecf.views.documents.columns import significant
@@ -45,7 +45,7 @@ class HtmlFormatter:
     @classmethod
     def of(cls, batch: Batch, wording: Wording | None) -> HtmlFormatter:
         """Raises OptionError if the wording is not one, or names what the batch does not have."""
-        protected = frozenset[int]().union(*map(batch.protected, range(len(batch))))
+        protected = frozenset[int]().union(*map(batch.protected, batch.first_of_rows.tolist()))
         names = frozenset(batch.schema.names[j] for j in protected)
         columns = zip(batch.schema.names, batch.provenance.statistics.columns, strict=True)
         return cls(Formatter.of(batch, wording), dict(columns), protected, names)
@@ -78,8 +78,9 @@ class HtmlFormatter:
 
     def value(self, feature: Hashable, value: CellValue) -> str:
         """A value of a feature; a number with the decimals of its column."""
-        if isinstance(value, float):
-            return text(self.formatter.measured(feature, self._digits(feature, value)))
+        # A category may be a whole number, whose thousands are not set apart.
+        if isinstance(value, float) or (is_number(value) and len(self.columns[feature].edges)):
+            return text(self.formatter.measured(feature, self._digits(feature, float(value))))
         if isinstance(value, (date, timedelta)):
             return text(self.wording.measured(feature, self.formatter.text(value)))
         return text(self.formatter.value(feature, value))
@@ -93,12 +94,15 @@ class HtmlFormatter:
 
     def _digits(self, feature: Hashable, value: float) -> str:
         """Return a number as Python writes it, with as many decimals as its column is written with."""
+        if not abs(value) < _LARGEST_IN_DIGITS:
+            return significant(value)
         column = self.columns[feature]
         fixed = f"{value:.{column.decimals}f}"
+        # What a column of single precision holds has more digits than it was written with.
         is_same = np.float32(fixed) == np.float32(value)
         # Of a measurement, the last digits tell nobody anything; a number that its column cannot hold is shown in full.
         is_rounded = not column.is_exact and float(fixed) != 0
-        return fixed if (is_same or is_rounded) and abs(value) < _LARGEST_IN_DIGITS else significant(value)
+        return fixed if is_same or is_rounded else significant(value)
 
     def disclosed(self, known: Mapping[str, Json]) -> dict[str, Json]:
         """What is known of options or rules, without what is protected."""
@@ -108,7 +112,8 @@ class HtmlFormatter:
         if isinstance(value, Mapping):
             return self.disclosed(value)
         if isinstance(value, list):
-            return [self._disclosed(one) for one in value if isinstance(one, list) or one not in self.protected_names]
+            is_kept = [isinstance(one, (list, Mapping)) or one not in self.protected_names for one in value]
+            return [self._disclosed(one) for one, keep in zip(value, is_kept, strict=True) if keep]
         return value
 
 

@@ -61,16 +61,13 @@ def _lead(cases: Cases, formatter: HtmlFormatter) -> str:
 def _outcome(cases: Cases, decision: int, changed: Ints, formatter: HtmlFormatter) -> str:
     """Return what the cases would get by their changes."""
     batch, teller = cases.batch, formatter.teller
-    label, *others = (formatter.formatter.label(batch.classes[one]) for one in [decision, *_after(cases, changed)])
+    outcomes = dict.fromkeys(batch.after.decided[changed].tolist())
+    label, *others = (formatter.formatter.label(batch.classes[one]) for one in [decision, *outcomes])
     if batch.target is not None:
         return teller.say("report.lead_score", other=others[0])
     if len(others) > 1:
         return teller.say("report.lead_any", decision=label)
     return teller.say("report.lead_same" if others == [label] else "report.lead_other", other=others[0], decision=label)
-
-
-def _after(cases: Cases, changed: Ints) -> list[int]:
-    return list(dict.fromkeys(cases.batch.after.decided[changed].tolist()))
 
 
 def _asks(cases: Cases, changed: Ints, n_missing: int, formatter: HtmlFormatter) -> str:

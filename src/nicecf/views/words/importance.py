@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from nicecf.results.batch import Batch
@@ -41,11 +43,21 @@ def _order_within(batch: Batch) -> tuple[Bools, Ints] | tuple[()]:
 
 def _gains(batch: Batch) -> Floats:
     """What each change adds to the probability of the counterfactual's class; what follows from others, nothing."""
+    # A score may have to fall.
+    return gains_of(
+        batch, batch.after.decided, (lambda values: values) if batch.target is None else batch.target.margins
+    )
+
+
+def gains_of(batch: Batch, label: Ints, measure: Callable[[Floats], Floats]) -> Floats:
+    """Return what each change adds to a measure of the probability of a class, one for each entry.
+
+    What follows from other changes adds nothing.
+    """
     steps, line = batch.steps, batch.steps.row()
-    decided = batch.after.decided[line]
-    reached, at_first = steps.reached[np.arange(len(line)), decided], batch.before.probabilities[line, decided]
-    if batch.target is not None:  # a score may have to fall
-        reached, at_first = batch.target.margins(reached), batch.target.margins(at_first)
+    label = label[line]
+    reached = measure(steps.reached[np.arange(len(line)), label])
+    at_first = measure(batch.before.probabilities[line, label])
     is_first = np.append(True, (np.diff(line) != 0) | (np.diff(steps.step) != 0))[: len(line)]
     step = np.cumsum(is_first) - 1
     start = np.flatnonzero(is_first)[step]
