@@ -4,7 +4,7 @@ import { Cases, STATES } from "./cases.js";
 import { freshId, h, replaceChildren } from "./dom.js";
 
 const LINES = 100; // at a time: more would take longer to draw than a person waits
-const MORE = { all: "table_all", ...Object.fromEntries(STATES.map((state) => [state, `table_state_${state}`])) };
+const STATE_PHRASES = { all: "table_all", ...Object.fromEntries(STATES.map((state) => [state, `table_state_${state}`])) };
 
 export class CasesView {
   // `target`: the class whose probability is shown, null for that of each row's own decision.
@@ -35,7 +35,7 @@ export class CasesView {
       { key: "label", title: this.say("table_row"), value: (row) => row.label },
       ...(hasClasses ? [{ key: "decision", title: this.say("decision_short"), value: (row) => this.decision(row.decision) }] : []),
       number,
-      { key: "change", title: this.say("table_change"), value: (row) => this.rankOfChange(row), text: (row) => this.change(row), width: (count) => `${Math.round(160 / count)}%` },
+      { key: "change", title: this.say("table_change"), value: (row) => this.rankOfChange(row), text: (row) => this.change(row), width: (count) => `${Math.round(140 / count)}%` },
       { key: "then", title: this.say("table_then"), value: hasClasses ? then : (row) => row.then, text: then, isNumber: !hasClasses },
     ];
   }
@@ -111,7 +111,7 @@ export class CasesView {
     [this.search, this.decisions, this.changes].forEach((control) => (control.value = ""));
     this.cases.filters.clear();
     this.selected = undefined;
-    this.show();
+    this.search.focus(); // the button that was pressed goes away
   }
 
   // --- what is built once ---------------------------------------------------------------------------------------------
@@ -286,7 +286,7 @@ export class CasesView {
       this.states,
       states.map((state) => h(
         "button", { type: "button", "data-key": state, "aria-pressed": String(isPressed(state)), onclick: () => press(state) },
-        this.say(MORE[state]), " ", h("b", {}, this.page.words.number(counts.get(state)?.all ?? 0)),
+        this.say(STATE_PHRASES[state]), " ", h("b", {}, this.page.words.number(counts.get(state)?.all ?? 0)),
       )),
     );
   }
@@ -313,7 +313,7 @@ export class CasesView {
         "div", { class: "ncf-scroll", role: "region", tabindex: "0", "aria-label": this.say("table_groups") },
         h(
           "table", { class: "ncf-table" },
-          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, group.title), states.map((state) => h("th", { scope: "col", class: "ncf-number" }, this.say(MORE[state]))), h("td"))),
+          h("thead", {}, h("tr", {}, h("th", { scope: "col" }, group.title), states.map((state) => h("th", { scope: "col", class: "ncf-number" }, this.say(STATE_PHRASES[state]))), h("td"))),
           h("tbody", {}, counts.map(line)),
         ),
       ),

@@ -120,7 +120,7 @@ export class TableView {
     const most = Math.min(AT_ONCE, page.about.limits.rows);
     let size = most;
     let failures = 0;
-    while (run.answers.length < instances.length && !this.isStopped) {
+    while (run.answers.length < instances.length && !this.isStopped && this.isCurrent(run)) {
       const rows = instances.slice(run.answers.length, run.answers.length + size);
       try {
         const { explanations } = await page.client.ask(run.model, "explain", { instances: rows, parameters: run.parameters });
