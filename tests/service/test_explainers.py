@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from nicecf import NICE, FileError, OptionError
+from nicecf import NICE, Constraints, FileError, OptionError
 from nicecf.service.examples import examples_of
 from nicecf.service.explainers import Service, Source
 from nicecf.service.keys import Keys, digest, new_key
@@ -227,6 +227,20 @@ class TestExamples:
         assert {one["job"] for one in examples} <= {"clerk", "nurse", "smith"}
         assert not {tuple(one.values()) for one in examples} & {tuple(row.values()) for row in rows_of(table())}
         assert ages.min() < 5  # otherwise there is nothing to guard
+
+    def test_they_keep_what_the_explainer_and_all_training_rows_keep(self):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(rng.integers(0, 100, (300, 6)), columns=["paid_min", "debt", *"abcd"])
+        X["paid_max"] = X["paid_min"] + rng.integers(0, 30, 300)
+        X["income"] = X["debt"] + rng.integers(0, 30, 300)
+        y = np.where(X["debt"] < 40, "yes", "no")
+        yes = lambda X: (X["debt"] < 40).to_numpy(float)
+        model = lambda X: np.column_stack([1 - yes(X), yes(X)])
+        nice = NICE(model, classes=["no", "yes"], constraints=Constraints(relations=["debt <= income"])).fit(X, y)
+        rows = pd.DataFrame(examples_of(nice, RowReader.of(nice._fitted.schema.full)))
+        assert len(rows) == 36
+        assert (rows["debt"] <= rows["income"]).all()  # the rule
+        assert (rows["paid_min"] <= rows["paid_max"]).all()  # what all training rows show
 
     def test_they_are_of_all_decisions_by_turns(self):
         """However rare a decision is, it is among the first of them."""

@@ -9,9 +9,12 @@ import numpy as np
 from nicecf.exceptions import NicecfError
 from nicecf.nice import NICE
 from nicecf.rules.privacy import Privacy
+from nicecf.rules.suggestions import TableFacts
+from nicecf.rules.suggestions.relations import relations
 from nicecf.service.rows import RowReader
 from nicecf.support.types import Bools, Floats, Ints, Table
 from nicecf.tables.column import Column
+from nicecf.tables.schema import Schema
 from nicecf.tables.statistics import ColumnStatistics
 
 _MOST, _TRIED = 36, 72
@@ -52,6 +55,7 @@ def _drawn_table(nice: NICE) -> tuple[Table, int]:
     training = np.concatenate([index.values, index.other_values])
     of_training = Privacy.of(training, share_donor=False, min_count=1)
     moving = moving[~of_training.is_training_row(moving)]
+    moving = moving[_go_together(schema.full, schema.expand(moving), schema.expand(training))]
     # Those nearest to training rows of each class by turns, so that rare decisions are among them. Where training rows
     # are guarded, the first: nothing is told of which values go together.
     ranks = np.arange(len(moving)) if nice.min_count > 1 else np.full(len(moving), len(moving))
@@ -62,6 +66,15 @@ def _drawn_table(nice: NICE) -> tuple[Table, int]:
         ranks[order] = np.minimum(ranks[order], np.arange(len(moving)))
     nearest = moving[np.argsort(ranks, kind="stable")[:_TRIED]]
     return schema.full.decode(schema.expand(nearest)), len(nearest)
+
+
+def _go_together(schema: Schema, drawn: Floats, training: Floats) -> Bools:
+    """Return which drawn rows keep the relations that all training rows show; those of rules are seen to later."""
+    kept, names = np.ones(len(drawn), dtype=bool), list(schema.names)
+    for found in relations(TableFacts.of_rows(schema, training)):
+        low, high = (drawn[:, names.index(one)] for one in found.features)
+        kept &= ~(low > high)
+    return kept
 
 
 def example_target(nice: NICE) -> dict[str, Any]:
