@@ -360,7 +360,7 @@ def test_rules_are_told_in_words_and_stand_as_data_at_the_end():
         "Folgendes darf sich nicht ändern: job",
         "savings darf nur steigen",
         "savings darf sich nur auf höchstens 40 ändern",
-        "wenn debt >= 1, dann savings >= 0",
+        "wenn debt ≥ 1, dann savings ≥ 0",
         "höchstens 2 Merkmale dürfen sich ändern",
         "ratio folgt aus anderen Spalten",
     ]
