@@ -7,8 +7,10 @@ export const STATES = ["change", "unneeded", "no_way", "stopped", "failed"];
 export function caseOf(answer, target) {
   const { failure, found, stopped_early: isStopped, decision, score, text, counterfactuals = [] } = answer;
   const [plan] = counterfactuals;
-  const changes = plan?.changes.filter((change) => !change.derived) ?? [];
-  const state = failure ? "failed" : found ? (changes.length ? "change" : "unneeded") : isStopped ? "stopped" : "no_way";
+  // A plan may only make a decision safer that is the wanted one already.
+  const isNeeded = plan?.changes.length > 0 && (decision === undefined || plan.decision !== decision);
+  const changes = isNeeded ? plan.changes.filter((change) => !change.derived) : [];
+  const state = failure ? "failed" : found ? (isNeeded ? "change" : "unneeded") : isStopped ? "stopped" : "no_way";
   return {
     state,
     decision: decision ?? null,

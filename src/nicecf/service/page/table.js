@@ -123,7 +123,7 @@ export class TableView {
     while (run.answers.length < instances.length && !this.isStopped && this.isCurrent(run)) {
       const rows = instances.slice(run.answers.length, run.answers.length + size);
       try {
-        const { explanations } = await page.client.ask(run.model, "explain", { instances: rows, parameters: run.parameters });
+        const explanations = await this.ask(run, rows);
         if (!this.isCurrent(run)) return;
         this.answered(run, explanations);
         size = Math.min(most, 2 * size);
@@ -138,6 +138,17 @@ export class TableView {
         } else size = Math.ceil(rows.length / 2);
       }
     }
+  }
+
+  // As in the first tab: what has no way safely over the line may have one that is just over it.
+  async ask({ model, parameters }, instances) {
+    const { client } = this.page;
+    const { explanations } = await client.ask(model, "explain", { instances, parameters });
+    const { min_probability: margin, ...others } = parameters;
+    const open = margin === undefined ? [] : [...instances.keys()].filter((at) => !explanations[at].found);
+    if (!open.length) return explanations;
+    const again = await client.ask(model, "explain", { instances: open.map((at) => instances[at]), parameters: others });
+    return explanations.map((answer, at) => again.explanations[open.indexOf(at)] ?? answer);
   }
 
   // Whether the page still shows this run: with another model or language it is built anew.
