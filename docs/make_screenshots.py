@@ -28,7 +28,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS.split())
         for ground, scheme in (("", "light"), ("-dark", "dark")):
             tab = browser.new_page(
-                viewport={"width": 1640, "height": 960}, color_scheme=scheme, locale="en-GB", device_scale_factor=1.25
+                viewport={"width": 1640, "height": 1180}, color_scheme=scheme, locale="en-GB", device_scale_factor=1.25
             )
             tab.goto(url)
             path = FOLDER / f"page{ground}.png"
@@ -41,7 +41,7 @@ def main() -> None:
 def photograph(tab: Page, path: Path) -> None:
     """A case that is locked and shaped a little, with a plan that is tried out."""
     tab.wait_for_selector("article")
-    tab.click('button[aria-label="Keep purpose of the loan as it is"]')
+    tab.click('button[aria-label="Keep customer of the bank as it is"]')
     tab.click('button[aria-label="Which changes of yearly income are possible?"]')
     tab.get_by_label("yearly income: at most").fill("90")
     tab.wait_for_selector("[aria-busy=true]", state="detached")
@@ -49,6 +49,7 @@ def photograph(tab: Page, path: Path) -> None:
         tab.locator("article").nth(at).get_by_role("button", name="Keep").click()
     tab.locator("article").nth(0).get_by_role("button", name="Try it").click()
     tab.wait_for_selector(".ncf-outcome-box .ncf-decided")
+    tab.wait_for_selector(".ncf-region")
     tab.wait_for_timeout(6_500)  # until the note that a plan is kept has gone
     tab.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
     tab.screenshot(path=path)

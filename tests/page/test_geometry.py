@@ -130,6 +130,15 @@ def test_everything_with_text_is_as_wide_as_its_text(visit, service, tmp_path, s
     fits(one)
 
 
+@pytest.mark.deep
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_in_any_state_is_in_the_way_of_a_screen_reader(visit, service, tmp_path, state, scheme):
+    one = visit(service.url, color_scheme=scheme, viewport={"width": 800, "height": 900})
+    state(one, tmp_path)
+    assert one.violations() == []
+
+
 def test_so_is_the_form_for_a_key(visit, loans):
     with served(loans, keys=Keys(())) as locked:
         one = visit(locked.url, locale="de-DE")

@@ -281,7 +281,7 @@ def _demo_applicants() -> DataFrame:
     """Return people whose values go together: drawn rows combine what no applicant has, such as debts above income."""
     from nicecf.benchmark.datasets import loan_book
 
-    people, _ = loan_book(150, seed=1)
+    people, _ = loan_book(150, seed=5)
     is_known = people.drop(columns="months_since_late").notna().all(axis=1)
     can_pay = (people["debt_to_income"] <= 0.45) & (people["income"] >= 15_000)
     is_of_age = people["years_employed"] <= people["age"] - 16
