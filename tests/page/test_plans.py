@@ -232,6 +232,24 @@ class TestTime:
         one.answered()
         assert page.locator("article").count() > 0
 
+    def test_plans_of_a_search_that_was_stopped_are_there_and_can_be_looked_for_again(self, visit, service):
+        one = visit(service.url).opened()
+
+        def stopped(route):
+            answer = route.fetch()
+            body = answer.json()
+            body["explanations"][0]["stopped_early"] = True
+            route.fulfill(response=answer, json=body)
+
+        one.intercept("explain", stopped)
+        one.page.get_by_label("just enough").check()
+        one.answered()
+        assert one.page.locator("article").count() > 0
+        one.page.locator(".ncf-menu").get_by_role("button", name="Try again").click()
+        one.answered()
+        assert one.page.locator("article").count() > 0
+        assert one.page.locator(".ncf-menu").get_by_role("button", name="Try again").count() == 0
+
     def test_those_who_come_when_many_ask_are_served_a_little_later(self, visit, service):
         one = visit(service.url).opened()
         busy = json.dumps({"error": "too many requests are waiting; try again later"})

@@ -433,6 +433,16 @@ class TestRelaxations:
         relaxation = none["display"]["relaxation"]
         assert (relaxation["rule"], relaxation["features"]) == ("min_probability", [])
 
+    def test_rules_about_models_are_told_without_the_names_of_options(self):
+        never = lambda X: two_columns(X["income"] > 1_000)
+        service = served(fitted(by_income, robust_to=[never]))
+        (none,) = explained(service, [{**DENIED, "income": 20}], display=True, target="yes")
+        assert not none["found"], none["text"]
+        assert "robust_to" in none["reason"]
+        relaxation = none["display"]["relaxation"]
+        assert relaxation["blocks"] == "another of our models must agree as well"
+        assert relaxation["text"] == "do without the agreement of one of the other models"
+
     def test_german_is_german(self, nice):
         service = with_wordings(served(nice), de=GERMAN)
         (none,) = explained(service, [DENIED], display=True, language="de", rules={"immutable": list(DENIED)})

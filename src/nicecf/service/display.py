@@ -224,6 +224,11 @@ class Display:
             places = [labels.index(one) for one in (asked if isinstance(asked, list) else [asked])]
         return places[0] if len(places) == 1 and batch.criterion.kind not in ("cutoff", "cutoffs") else None
 
+    def _for_people(self, statement: Statement, section: str) -> Statement:
+        """A rule, or what to do about it, without the names of options, where there is a phrase for that."""
+        own = f"{section}_{statement.kind}"
+        return Statement(own, statement.fields) if own in self.formatter.wording.phrases else statement
+
     def _relaxation(self, one: Relaxation | None) -> Object | None:
         """What could be relaxed; also which rule and features that is about, so that a page can do it."""
         if one is None:
@@ -231,8 +236,8 @@ class Display:
         return {
             "rule": _parameter(one.blocks.kind),
             "features": [self._key(name) for name in _features_in(one.blocks)],
-            "blocks": self.formatter.clauses(one.blocks),
-            "text": self.formatter.clauses(one.instead),
+            "blocks": self.formatter.clauses(self._for_people(one.blocks, "letter.rule")),
+            "text": self.formatter.clauses(self._for_people(one.instead, "page.relaxation")),
             "n_changes": one.n_changes,
         }
 
