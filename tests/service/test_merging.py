@@ -319,7 +319,7 @@ def test_while_a_call_is_divided_a_part_that_hangs_refuses_the_other_part():
 
     async def talk(merger):
         merger._n_before = 2
-        requests = [waiting(["a"], work, seconds=0.2), waiting(["b"], work, seconds=20.0)]
+        requests = [waiting(["a"], work, seconds=0.2), waiting(["b"], work, seconds=100.0)]
         for one in requests:
             merger.put(one)
         answers = await asyncio.gather(*(one.answer for one in requests), return_exceptions=True)
