@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import multiprocessing
 import os
 import re
 import resource
@@ -22,6 +23,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +194,6 @@ async def posted(reader: Any, writer: Any, path: str, body: bytes | None) -> tup
 def overload(port: int, bodies: list[bytes], *, clients: int, seconds: float) -> tuple[Counter[str], list[float]]:
     """What clients get who never wait, and how many seconds each answer of /healthz takes meanwhile."""
     found: Counter[str] = Counter()
-    health: list[float] = []
 
     async def ask(number: int, until: float) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -211,21 +212,32 @@ def overload(port: int, bodies: list[bytes], *, clients: int, seconds: float) ->
                 await asyncio.sleep(0.2)
         writer.close()
 
-    async def watch(until: float) -> None:
+    async def everybody() -> None:
+        until = time.perf_counter() + seconds
+        await asyncio.gather(*(ask(number, until) for number in range(clients)))
+
+    # In a process of its own: what the clients do with their answers is no part of the time.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        watching = pool.submit(watched, port, seconds)
+        asyncio.run(everybody())
+        return found, watching.result()
+
+
+def watched(port: int, seconds: float) -> list[float]:
+    """Ask for /healthz again and again: the seconds of each answer."""
+
+    async def watch() -> list[float]:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        times, until = [], time.perf_counter() + seconds
         while time.perf_counter() < until:
             start = time.perf_counter()
             await posted(reader, writer, "/healthz", None)
-            health.append(time.perf_counter() - start)
+            times.append(time.perf_counter() - start)
             await asyncio.sleep(0.01)
         writer.close()
+        return times
 
-    async def everybody() -> None:
-        until = time.perf_counter() + seconds
-        await asyncio.gather(watch(until), *(ask(number, until) for number in range(clients)))
-
-    asyncio.run(everybody())
-    return found, health
+    return asyncio.run(watch())
 
 
 def idle(server: Server) -> tuple[int, float]:

@@ -7,6 +7,7 @@ import errno
 import logging
 import os
 import socket
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from nicecf.service.explainers import Service, Source
     from nicecf.service.limits import Limits
 
+# How long a search may keep the event loop waiting while it runs Python (5 ms by default): the answer of a health check
+# waits several times.
+_SWITCH_SECONDS = 0.001
 # Files that a service has open besides its connections: models, libraries, logs.
 _OWN_FILES = 64
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -389,6 +393,7 @@ def _served(service: Service, options: argparse.Namespace, listening: socket.soc
     )
     for name in ("asyncio", "uvicorn.error"):  # their messages tell what clients do wrong
         logging.getLogger(name).addFilter(OnceInAWhile())
+    sys.setswitchinterval(_SWITCH_SECONDS)
     server = Server(config)
     try:
         server.run(sockets=[listening])

@@ -186,7 +186,8 @@ async def _asked(
     limits = service.limits
     body = await _body(request, limits.bytes, limits.seconds)
     # Not in the event loop, where everybody else would wait for it.
-    asked = await asyncio.to_thread(_checked, limits, version, body, most_rows, has_changes=has_changes)
+    check = partial(_checked, limits, version, body, most_rows, has_changes=has_changes)
+    asked = await asyncio.get_running_loop().run_in_executor(service.checker, check)
     request.scope["nicecf"].rows = len(asked.rows)
     return asked
 

@@ -8,6 +8,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -88,6 +89,8 @@ class Service:
         self.versions = {name: _version_from(source) for name, source in sources.items()}
         self.mergers: dict[str, Merger] = {}
         self.uploads = asyncio.Semaphore(_UPLOADS)
+        # One thread: the more of them want to run Python, the longer the event loop waits for its turn.
+        self.checker = ThreadPoolExecutor(1, "nicecf-check")
         self._failures = Counter[str]()  # of each model, since its last answer
         self._probes: dict[str, tuple[float, bool]] = {}  # when it was last asked, and whether it failed
 
@@ -105,6 +108,7 @@ class Service:
         self._looking.cancel()
         for merger in self.mergers.values():
             await merger.close()
+        self.checker.shutdown(wait=False)
         if self.audit is not None:
             self.audit.close()
 
