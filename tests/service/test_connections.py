@@ -99,12 +99,15 @@ def test_where_all_connections_are_busy_a_few_more_are_for_health_alone():
         health, _ = await connect(HEALTH)
         other, _ = await connect(b"GET /read HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         statuses = [await answer(health), await answer(other)]
-        for _ in range(2 * RESERVE):
-            await connect()
+        more = [await connect() for _ in range(2 * RESERVE)]
         last, _ = await connect(HEALTH)
-        return [*statuses, await answer(last)]
+        statuses.append(await answer(last))
+        await asyncio.sleep(0.05)
+        return statuses, sum(reader.at_eof() or reader.exception() is not None for reader, _ in more)
 
-    assert talk(about, connections=5) == [200, 503, 200]
+    statuses, n_closed = talk(about, connections=5)
+    assert statuses == [200, 503, 200]
+    assert n_closed == RESERVE + 1
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nHost: 127"], ids=["nothing", "half a header"])

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from time import monotonic
 
 import pytest
 
@@ -270,6 +271,22 @@ def test_a_request_whose_time_has_passed_in_the_queue_is_refused_and_not_searche
     assert refused == ["no_time"]
 
 
+@pytest.mark.parametrize(("share_left", "is_searched"), [(0.05, False), (0.2, True)])
+def test_a_search_has_at_least_a_tenth_of_the_time_of_its_request(share_left, is_searched):
+    gate = Gate(is_open=True)
+
+    async def talk(merger):
+        seconds = 20.0
+        one = Waiting("key", ["a"], gate, seconds, arrival=monotonic() - (1 - share_left) * seconds)
+        merger._queue.append(one)
+        merger._arrived.set()
+        await asyncio.wait({one.answer})
+        return one.answer.exception() is None
+
+    assert merging(talk) == is_searched
+    assert bool(gate.calls) == is_searched
+
+
 def test_a_request_that_would_wait_for_all_of_its_time_is_refused_at_once():
     gate = Gate()
 
@@ -302,7 +319,7 @@ def test_while_a_call_is_divided_a_part_that_hangs_refuses_the_other_part():
 
     async def talk(merger):
         merger._n_before = 2
-        requests = [waiting([row], work, seconds=0.2) for row in "ab"]
+        requests = [waiting(["a"], work, seconds=0.2), waiting(["b"], work, seconds=100.0)]
         for one in requests:
             merger.put(one)
         answers = await asyncio.gather(*(one.answer for one in requests), return_exceptions=True)

@@ -156,6 +156,19 @@ class TestReadiness:
 
         assert run(talk, service) == ([502, 502, 502, 502, 200, 200], 1)
 
+    def test_an_answer_in_between_ends_the_suspicion(self):
+        model = Failing()
+        service = served(fitted(model, search="greedy"))
+        good, bad = (rows_of(table(1, seed=33).assign(age=age)) for age in (30, 99))
+
+        async def talk(client):
+            for rows in (bad, bad, good, bad):
+                await client.post(EXPLAIN, json={"instances": rows})
+            n_calls = model.n_calls
+            return (await client.get("/readyz")).status_code, model.n_calls - n_calls
+
+        assert run(talk, service) == (200, 0)
+
     def test_a_model_that_was_trained_again_is_not_ready(self):
         model = {"shift": 0.0}
         service = served(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -19,12 +17,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from nicecf.exceptions import ModelError, NicecfError
 from nicecf.service import description, messages, openapi, page
 from nicecf.service.answers import Answers
 from nicecf.service.explainers import Service
+from nicecf.service.guard import Entry, Guard, as_error, as_json
 from nicecf.service.limits import Limits
 from nicecf.service.merging import Waiting
 from nicecf.service.messages import Cell, Parameters
@@ -34,17 +33,6 @@ from nicecf.service.version import Version
 
 log = logging.getLogger("nicecf.service")
 
-# Nothing that a page could load comes from elsewhere, or stands in the page itself.
-_HEADERS = (
-    (b"content-security-policy", b"default-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
-)
-# Of W3C's trace context: what a request is part of, for the logs of all services that take part.
-_TRACE = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
-# The page has nothing in it that is anybody's: what it shows, it asks for with a key.
-_OPEN = ("/", "/healthz", "/readyz")
 _ABOUT = """\
 nicecf: what would have to be different for the model's answer to change?
 
@@ -98,86 +86,11 @@ def app_of(service: Service, *, is_mounted: bool = False) -> ASGIApp:
     return Guard(app, service, is_mounted)
 
 
-class Guard:
-    """What holds for every request: a key or this machine's own name, strict headers, and a line in the audit log."""
-
-    def __init__(self, app: ASGIApp, service: Service, is_mounted: bool) -> None:
-        self._app = app
-        self._service = service
-        self._is_mounted = is_mounted
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        headers = dict(scope["headers"])
-        trace = headers.get(b"traceparent", b"")
-        own = [*_HEADERS, *([(b"traceparent", trace)] if _TRACE.fullmatch(trace) else [])]
-        entry = scope["nicecf"] = _Entry(start=monotonic())
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                entry.status = message["status"]
-                message["headers"] = [*message["headers"], *own]
-            await send(message)
-
-        path = scope["path"].removeprefix(scope.get("root_path", ""))
-        refusal = self._refusal(path, headers, entry)
-        answer: ASGIApp = self._app if refusal is None else _error(refusal)
-        try:
-            await answer(scope, receive, send_with_headers)
-        finally:
-            if self._service.audit is not None:
-                client = (scope.get("client") or ("",))[0]
-                traceparent = trace.decode() if len(own) > len(_HEADERS) else None
-                about = {"client": client, "method": scope["method"], "path": scope["path"][:200]}
-                self._service.audit.write(entry.as_json() | about | {"traceparent": traceparent})
-
-    def _refusal(self, path: str, headers: dict[bytes, bytes], entry: _Entry) -> Refused | None:
-        if b"content-length" in headers and b"transfer-encoding" in headers:
-            message = "send Content-Length or Transfer-Encoding, not both: what is between us may read them otherwise"
-            return Refused(400, message, {"Connection": "close"})
-        keys = self._service.keys
-        if keys is None:
-            # Without keys the service is for this machine alone: a page elsewhere may point a name of its own at it.
-            host = re.sub(r":\d*$", "", headers.get(b"host", b"").decode("latin-1"))
-            is_own = self._is_mounted or host in ("127.0.0.1", "localhost", "[::1]")
-            return None if is_own else Refused(403, "without API keys, requests are for 127.0.0.1 or localhost")
-        scheme, _, key = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-        entry.key = keys.name_of(key.strip()) if scheme.lower() == "bearer" else None
-        if entry.key is not None or path in _OPEN or path.startswith("/page/"):
-            return None
-        self._service.measures.unauthorized.inc()
-        return Refused(401, "send a valid key: Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
-
-
-@dataclass
-class _Entry:
-    """What the audit log says of a request: nothing of what is in its rows."""
-
-    start: float
-    key: str | None = None
-    model: str | None = None
-    rows: int | None = None
-    status: int = 499  # of a client that left before there was an answer
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the entry, with the time and how long it took."""
-        return {
-            "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-            "key": self.key,
-            "model": self.model,
-            "rows": self.rows,
-            "status": self.status,
-            "seconds": round(monotonic() - self.start, 4),
-        }
-
-
 async def _answered(service: Service, answer: Callable[..., Any], request: Request) -> Response:
     """An answer of an explainer, counted and timed."""
     name = request.path_params["name"]
     version = _version(service, name)
-    entry: _Entry = request.scope["nicecf"]
+    entry: Entry = request.scope["nicecf"]
     entry.model = name
     status = 500
     try:
@@ -203,7 +116,7 @@ async def _explain(service: Service, name: str, version: Version, request: Reque
 
     key = (id(version), msgspec.json.encode(asked.parameters))
     waiting = Waiting(key, asked.rows, work, asked.seconds)
-    return _json({"explanations": await _answer(service, name, waiting, request)})
+    return as_json({"explanations": await _answer(service, name, waiting, request)})
 
 
 async def _what_if(service: Service, name: str, version: Version, request: Request) -> Response:
@@ -223,7 +136,7 @@ async def _what_if(service: Service, name: str, version: Version, request: Reque
     key = (id(version), "what-if", msgspec.json.encode(asked.parameters))
     pairs = list(zip(asked.rows, others, strict=True))
     waiting = Waiting(key, pairs, work, asked.seconds)
-    return _json({"explanations": await _answer(service, name, waiting, request)})
+    return as_json({"explanations": await _answer(service, name, waiting, request)})
 
 
 async def _report(service: Service, name: str, version: Version, request: Request) -> Response:
@@ -249,7 +162,7 @@ async def _read(service: Service, name: str, version: Version, request: Request)
     async with service.uploads:
         content = await _body(request, limits.file_bytes, limits.seconds, kind="text/csv")
         upload = await asyncio.to_thread(read_csv, content, version.reader, limits.table_rows)
-    return _json(upload)
+    return as_json(upload)
 
 
 # What can be asked of an explainer with POST, by the verb behind its name.
@@ -390,12 +303,12 @@ async def _page(service: Service, request: Request) -> Response:
 
 
 async def _health(service: Service, request: Request) -> Response:
-    return _json({"status": "alive"})
+    return as_json({"status": "alive"})
 
 
 async def _ready(service: Service, request: Request) -> Response:
     waiting = await service.not_ready()
-    return _json({"ready": not waiting, **({"not_ready": waiting} if waiting else {})}, 503 if waiting else 200)
+    return as_json({"ready": not waiting, **({"not_ready": waiting} if waiting else {})}, 503 if waiting else 200)
 
 
 async def _metrics(service: Service, request: Request) -> Response:
@@ -404,11 +317,11 @@ async def _metrics(service: Service, request: Request) -> Response:
 
 async def _openapi(service: Service, request: Request) -> Response:
     root = request.scope.get("root_path", "")
-    return _json(openapi.document(service.versions, service.limits, has_keys=service.keys is not None, root=root))
+    return as_json(openapi.document(service.versions, service.limits, has_keys=service.keys is not None, root=root))
 
 
 async def _models(service: Service, request: Request) -> Response:
-    return _json({"models": list(service.versions)})
+    return as_json({"models": list(service.versions)})
 
 
 async def _model(service: Service, request: Request) -> Response:
@@ -416,7 +329,7 @@ async def _model(service: Service, request: Request) -> Response:
     if name.rpartition(":")[2] in _VERBS:
         raise Refused(405, "send rows to this path with POST", {"Allow": "POST"})
     version, limits = _version(service, name), service.limits
-    return _json(
+    return as_json(
         {
             "name": name,
             "ready": name not in await service.not_ready(),
@@ -436,31 +349,23 @@ async def _schema(service: Service, request: Request) -> Response:
     language = request.query_params.get("language", "en")
     if language not in page.LANGUAGES:
         raise wrong("language", f"choose one of {', '.join(page.LANGUAGES)}")
-    return _json(description.schema(version, language))
+    return as_json(description.schema(version, language))
 
 
 async def _example(service: Service, request: Request) -> Response:
-    return _json({"instances": _version(service, request.path_params["name"]).examples})
+    return as_json({"instances": _version(service, request.path_params["name"]).examples})
 
 
 async def _refused(request: Request, refusal: Exception) -> Response:
     assert isinstance(refusal, Refused)
-    return _error(refusal)
+    return as_error(refusal)
 
 
 async def _not_there(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     said = {404: "there is nothing here; / lists what there is", 405: "this path has another method; / lists them"}
-    return _error(Refused(error.status_code, said.get(error.status_code, "this is not possible"), error.headers))
+    return as_error(Refused(error.status_code, said.get(error.status_code, "this is not possible"), error.headers))
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    return _error(Refused(500, "this should not happen; the log of the service says more"))
-
-
-def _error(refusal: Refused) -> Response:
-    return _json({"error": str(refusal)}, refusal.status, refusal.headers)
-
-
-def _json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(msgspec.json.encode(value), status, headers, media_type="application/json")
+    return as_error(Refused(500, "this should not happen; the log of the service says more"))
