@@ -201,12 +201,12 @@ export class Page {
     }
   }
 
-  // The plans are there; `isFallback`: just over the line, where none was found that is safely over it.
-  answered(answer, isFallback) {
+  // The plans are there; `fallback`: what is said where they are just over the line, and safe ones are wanted.
+  answered(answer, fallback) {
     this.sound = this.state.row;
     this.answer = answer;
     this.clearFailure();
-    this.results.show(answer, { isFallback });
+    this.results.show(answer, fallback);
   }
 
   // --- what a person does -------------------------------------------------------------------------------------------

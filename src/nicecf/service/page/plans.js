@@ -52,8 +52,8 @@ export class Results {
     this.isAll = false;
   }
 
-  // `isFallback`: nothing was found that is safely over the line, and these plans are just over it.
-  show(answer, { isFallback = false } = {}) {
+  // `fallback`: the phrase for plans that are just over the line where safe ones are wanted.
+  show(answer, fallback = null) {
     const { page } = this;
     const { words } = page;
     const plans = answer.counterfactuals.filter((plan) => plan.changes.length);
@@ -66,7 +66,7 @@ export class Results {
     );
     const names = planNames(plans.map((plan) => plan.display), page.schema, words);
     this.cards = plans.map((plan, at) => new PlanCard(plan, names[at], page));
-    replaceChildren(this.remarks, this.remarksOn(answer, plans, isFallback).map((text) => h("li", {}, text)));
+    replaceChildren(this.remarks, this.remarksOn(answer, plans, fallback).map((text) => h("li", {}, text)));
     if (plans.length) replaceChildren(this.menu, this.cards.map((card) => card.element));
     else if (answer.found) replaceChildren(this.menu, h("p", {}, words.say("no_change_needed")));
     else replaceChildren(this.menu, answer.stopped_early ? this.stopped() : this.why(answer));
@@ -76,12 +76,12 @@ export class Results {
     this.live.textContent = plans.length ? words.say("plans_count", { count: plans.length }) : none;
   }
 
-  remarksOn(answer, plans, isFallback) {
+  remarksOn(answer, plans, fallback) {
     const { words, state } = this.page;
     const isWanted = state.target !== null && answer.decision === state.target;
     return [
       plans.length && isWanted ? words.say("safer_only") : null,
-      plans.length && isFallback ? words.say("just_enough_only") : null,
+      plans.length && fallback ? words.say(fallback) : null,
       answer.display.proof || null,
     ].filter(Boolean);
   }

@@ -4,6 +4,8 @@ import { menuOf, targetOf } from "./state.js";
 
 // Milliseconds without a touch until more is asked about the plans: a touch never waits for that.
 const PAUSE = 400;
+// The same until it is tried again to get safely over the line: that takes longest where there is no way.
+const LONG_PAUSE = 1_500;
 
 // Does some work again and again, one at a time, and always with what is wanted last.
 class Latest {
@@ -27,11 +29,12 @@ class Latest {
   }
 }
 
-// `plans` and `trial` are requested anew with each touch. `last`: the question of the plans that are shown.
+// `plans` and `trial` are requested anew with each touch. `last`: the question of the plans that are shown. `hardRow`: a
+// row that was not got safely over the line; with the next touches, plans that are just over it are asked for first.
 export class Questions {
   constructor(page) {
     this.page = page;
-    this.last = null;
+    this.last = this.hardRow = null;
     this.plans = new Latest(() => this.explain());
     this.trial = new Latest(() => this.whatIf());
   }
@@ -39,21 +42,25 @@ export class Questions {
   async explain() {
     const { page } = this;
     const { state, about, results } = page;
-    this.forgetRegions();
+    this.forgetMore();
     results.busy(true);
     try {
       const { min_probability: margin, ...others } = menuOf(state, about);
-      let question = this.about(margin === undefined ? others : { ...others, min_probability: margin });
+      const isHard = margin !== undefined && this.hardRow === state.row;
+      const safely = margin === undefined ? null : this.about({ ...others, min_probability: margin });
+      let question = safely && !isHard ? safely : this.about(others);
       let answer = await this.answerTo(question);
-      const isFallback = margin !== undefined && !answer.found && this.isOfNow(question);
-      if (isFallback) {
+      let fallback = isHard ? "just_enough_so_far" : null;
+      if (question === safely && !answer.found && this.isOfNow(question)) {
+        this.hardRow = state.row;
         question = this.about(others);
         answer = await this.answerTo(question);
+        fallback = "just_enough_only";
       }
       if (!this.isOfNow(question)) return;
       this.last = question;
-      page.answered(answer, isFallback);
-      if (answer.counterfactuals.some((plan) => plan.changes.length)) this.explainRegionsLater(question, results);
+      page.answered(answer, fallback);
+      if (answer.counterfactuals.some((plan) => plan.changes.length)) this.askMoreLater(question, isHard ? safely : null);
     } catch (failure) {
       if (page.state === state) page.failed(failure);
     } finally {
@@ -77,18 +84,34 @@ export class Questions {
     return explanations[0];
   }
 
-  // What the new values may be besides takes longer than the plans, which are there without it, too.
-  explainRegionsLater(question, results) {
+  // What the new values may be besides, and first whether there is a way safely over the line, if nobody has tried yet.
+  askMoreLater(question, safely) {
     this.later = setTimeout(async () => {
-      this.regions = new AbortController();
-      const answer = await this.answerTo(question, { include: ["regions"] }, this.regions.signal).catch(() => null);
-      if (answer && this.last === question) results.showRegions(answer.counterfactuals);
-    }, PAUSE);
+      this.more = new AbortController();
+      const { signal } = this.more;
+      const shown = safely && this.last === question ? await this.showSafely(question, safely, signal) : question;
+      const answer = await this.answerTo(shown, { include: ["regions"] }, signal).catch(() => null);
+      if (answer && this.last === shown) this.page.results.showRegions(answer.counterfactuals);
+    }, safely ? LONG_PAUSE : PAUSE);
   }
 
-  forgetRegions() {
+  // Shows plans that are safely over the line in place of others, if there are any; the question of those shown.
+  async showSafely(question, safely, signal) {
+    const answer = await this.answerTo(safely, {}, signal).catch(() => null);
+    if (!answer || this.last !== question) return question;
+    if (!answer.found) {
+      this.page.answered(this.page.answer, "just_enough_only");
+      return question;
+    }
+    this.hardRow = null;
+    this.last = safely;
+    this.page.answered(answer, null);
+    return safely;
+  }
+
+  forgetMore() {
     clearTimeout(this.later);
-    this.regions?.abort();
+    this.more?.abort();
   }
 
   // A plan again, with something more in the answer to the same question. The plans are the same, unless the explainer
