@@ -88,14 +88,14 @@ class Service:
         self._keys_state = None if keys_file is None else _state(keys_file)
         self.versions = {name: _version_from(source) for name, source in sources.items()}
         self.mergers: dict[str, Merger] = {}
-        self.uploads = asyncio.Semaphore(_UPLOADS)
-        # One thread: the more of them want to run Python, the longer the event loop waits for its turn.
-        self.checker = ThreadPoolExecutor(1, "nicecf-check")
         self._failures = Counter[str]()  # of each model, since its last answer
         self._probes: dict[str, tuple[float, bool]] = {}  # when it was last asked, and whether it failed
 
     async def start(self) -> None:
         """Open the queues, and look after the files from now on."""
+        self.uploads = asyncio.Semaphore(_UPLOADS)
+        # One thread: the more of them want to run Python, the longer the event loop waits for its turn.
+        self.checker = ThreadPoolExecutor(1, "nicecf-check")
         for name in self._sources:
             self.mergers[name] = merger = Merger(self.limits)
             merger.on_call = self.measures.batch_rows.labels(name).observe
