@@ -11,6 +11,7 @@ import uvicorn
 from nicecf.service.connections import RESERVE, Connections, OnceInAWhile
 from nicecf.service.limits import Limits
 
+LARGE = b"GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 
@@ -21,9 +22,12 @@ async def app(scope, receive, send):
             pass
     if scope["path"] == "/slow":
         await asyncio.sleep(20)
-    headers = [(b"content-length", b"2")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": b"ok"})
+    body = b"a" * 20_000_000 if scope["path"] == "/large" else b"ok"
+    headers = [(b"content-length", str(len(body)).encode())]
+    await send(
+        {"type": "http.response.start", "status": 401 if scope["path"] == "/refused" else 200, "headers": headers}
+    )
+    await send({"type": "http.response.body", "body": body})
 
 
 @asynccontextmanager
@@ -177,9 +181,72 @@ def test_a_body_that_nobody_reads_is_not_sent_for_ever(monkeypatch):
     assert n_sent < 100
 
 
-def test_a_request_that_takes_too_long_is_ended(monkeypatch):
-    monkeypatch.setattr("nicecf.service.connections._READING", 0.0)
+def test_an_answer_that_nobody_reads_is_not_held_for_ever(monkeypatch, caplog):
+    monkeypatch.setattr("nicecf.service.connections._READING", 0.2)
+    monkeypatch.setattr("nicecf.service.connections._GATHERING", 0.01)
 
+    async def about(connect):
+        _, writer = await connect(LARGE)
+        writer.transport.pause_reading()
+        await asyncio.sleep(0.6)
+
+    talk(about)
+    assert [one.getMessage() for one in caplog.records if one.name == "nicecf.service"] == [
+        "connections were closed: 1 as they did not read their answer"
+    ]
+
+
+def test_who_does_not_read_gives_way_to_others():
+    async def about(connect):
+        for _ in range(3):
+            _, writer = await connect(20 * LARGE)  # one behind the other, of which none is read
+            writer.transport.pause_reading()
+        await asyncio.sleep(0.2)
+        reader, _ = await connect(b"GET /other HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        return await answer(reader)
+
+    assert talk(about, connections=3) == 200
+
+
+def test_a_large_answer_that_is_read_is_whole():
+    async def about(connect):
+        reader, _ = await connect(LARGE)
+        return await answer(reader), len(await reader.readexactly(20_000_000))
+
+    assert talk(about) == (200, 20_000_000)
+
+
+def test_a_body_that_breaks_after_its_answer_is_no_error_of_ours(caplog):
+    async def about(connect):
+        closed = []
+        for _ in range(5):
+            reader, writer = await connect(b"POST /refused HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            assert await answer(reader) == 401
+            await reader.readexactly(2)
+            writer.write(b"no chunk\r\n")
+            closed.append(await is_closed(reader))
+        return closed
+
+    assert talk(about) == [True] * 5
+    assert not [one for one in caplog.records if one.name == "asyncio"]
+
+
+def test_a_connection_whose_refused_body_arrived_stays_open(monkeypatch):
+    monkeypatch.setattr("nicecf.service.connections._LINGER", 0.2)
+
+    async def about(connect):
+        reader, writer = await connect(b"POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n")
+        statuses = [await answer(reader)]
+        await reader.readexactly(2)
+        writer.write(b"body")
+        await asyncio.sleep(0.4)
+        writer.write(HEALTH)
+        return [*statuses, await answer(reader)]
+
+    assert talk(about) == [401, 200]
+
+
+def test_a_request_that_takes_too_long_is_ended():
     async def about(connect):
         reader, _ = await connect(b"GET /slow HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         return await is_closed(reader)
@@ -231,4 +298,5 @@ def test_a_message_is_logged_once_in_a_while():
     for number in range(1_000):
         log.warning("Invalid HTTP request received.")
         log.warning("other %s", number)
-    assert lines == ["Invalid HTTP request received.", "other 0"]
+        log.error(f"Fatal error\nprotocol: {number:x}")
+    assert lines == ["Invalid HTTP request received.", "other 0", "Fatal error\nprotocol: 0"]

@@ -291,7 +291,7 @@ def test_a_request_that_would_wait_for_all_of_its_time_is_refused_at_once():
     gate = Gate()
 
     async def talk(merger):
-        merger._call_seconds = 4.0
+        merger._call_times.append(4.0)
         first = waiting(["a"], gate)
         merger.put(first)
         await until(lambda: gate.calls)
@@ -306,6 +306,32 @@ def test_a_request_that_would_wait_for_all_of_its_time_is_refused_at_once():
     refusal = merging(talk)
     assert refusal.status == 503
     assert int(refusal.headers["Retry-After"]) in (8, 9)
+
+
+def test_one_long_call_does_not_make_the_others_seem_long():
+    async def talk(merger):
+        merger._call_times.extend([0.1, 0.1, 0.1, 12.0])
+        merger.put(waiting(["a"], Gate(), "one", seconds=1.0))
+        merger.put(waiting(["b"], Gate(), "other", seconds=1.0))
+        return len(merger)
+
+    assert merging(talk) == 2
+
+
+def test_whoever_is_being_served_at_the_end_is_refused_too():
+    gate = Gate()
+
+    async def all_of_it():
+        merger = Merger(Limits())
+        one = waiting(["a"], gate)
+        merger.put(one)
+        await until(lambda: gate.calls)
+        await merger.close()
+        gate.opened.set()
+        with pytest.raises(Refused, match="shutting down"):
+            await asyncio.wait_for(one.answer, 5)
+
+    asyncio.run(all_of_it())
 
 
 def test_while_a_call_is_divided_a_part_that_hangs_refuses_the_other_part():

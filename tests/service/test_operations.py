@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 
+from nicecf.service.explainers import Service, Source
 from nicecf.service.keys import Keys, digest, new_key
 from service.conftest import EXPLAIN, fitted, get, post, probabilities, rows_of, run, served, table
 from service.test_merging import until
@@ -111,6 +112,34 @@ class TestRevokedKeys:
         assert digest(key)[:20] not in caplog.text
 
 
+def test_a_key_is_revoked_while_an_explainer_is_being_loaded(nice, tmp_path):
+    keys, file = tmp_path / "keys.txt", tmp_path / "credit.nice"
+    key, line = new_key("desk")
+    keys.write_text(line)
+    file.write_text("first")
+    opened = threading.Event()
+    opened.set()
+
+    def load():
+        assert opened.wait(20)
+        return nice
+
+    service = Service({"credit": Source(load, (str(file),))}, keys_file=str(keys), look_every=0.02)
+
+    async def talk(client):
+        opened.clear()
+        file.write_text("second one")
+        await asyncio.sleep(0.1)  # by now it is being loaded
+        keys.write_text("")
+        try:
+            await until(lambda: not service.keys.entries)
+        finally:
+            opened.set()
+        return (await client.get("/v1/models", headers={"Authorization": f"Bearer {key}"})).status_code
+
+    assert run(talk, service) == 401
+
+
 class Failing:
     """The model of these tests, until it fails on every row."""
 
@@ -155,6 +184,37 @@ class TestReadiness:
             return statuses, model.n_calls - n_calls
 
         assert run(talk, service) == ([502, 502, 502, 502, 200, 200], 1)
+
+    def test_a_model_that_is_only_busy_is_ready_and_many_checks_are_one_question(self, monkeypatch):
+        monkeypatch.setattr("nicecf.service.explainers._PROBE_SECONDS", 0.2)
+        opened, started = threading.Event(), threading.Event()
+        opened.set()
+
+        def model(X):
+            started.set()
+            assert opened.wait(20)
+            if (X["age"] == 99).any():
+                raise RuntimeError("no")
+            return probabilities(X)
+
+        service = served(fitted(model, search="greedy"))
+        good, bad = (rows_of(table(1, seed=33).assign(age=age)) for age in (30, 99))
+
+        async def talk(client):
+            for _ in range(3):
+                await client.post(EXPLAIN, json={"instances": bad})
+            started.clear()
+            opened.clear()
+            slow = asyncio.create_task(client.post(EXPLAIN, json={"instances": good}))
+            await until(started.is_set)
+            checks = [asyncio.create_task(client.get("/readyz")) for _ in range(20)]
+            await until(lambda: len(service.mergers["credit"]) > 0)
+            waiting = len(service.mergers["credit"])
+            statuses = {(await one).status_code for one in checks}
+            opened.set()
+            return waiting, statuses, (await slow).status_code
+
+        assert run(talk, service) == (1, {200}, 200)
 
     def test_an_answer_in_between_ends_the_suspicion(self):
         model = Failing()
@@ -340,6 +400,16 @@ class TestOneRequest:
         assert answer.status_code == 400
         assert answer.headers["connection"] == "close"
         assert "not both" in answer.json()["error"]
+
+    @pytest.mark.parametrize(
+        "parameters",
+        [{"rules": {"step": {"income": 10**400}}}, {"target_score": [10**400, None]}],
+        ids=["step", "score"],
+    )
+    def test_whole_numbers_that_no_float_holds_are_refused(self, nice, parameters):
+        answer = post(served(nice), {"instances": rows_of(table(1)), "parameters": parameters})
+        assert answer.status_code == 400
+        assert "parameters." in answer.json()["error"]
 
     def test_a_slash_at_the_end_is_no_redirect_to_wherever_the_request_says(self, nice):
         answer = get(

@@ -390,6 +390,7 @@ def _served(service: Service, options: argparse.Namespace, listening: socket.soc
         http=Connections(service.limits),  # type: ignore[arg-type]  # made like the protocols of uvicorn
         h11_max_incomplete_event_size=64_000,
         backlog=BACKLOG,
+        ws="none",
     )
     for name in ("asyncio", "uvicorn.error"):  # their messages tell what clients do wrong
         logging.getLogger(name).addFilter(OnceInAWhile())

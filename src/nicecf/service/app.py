@@ -264,9 +264,8 @@ async def _body(request: Request, most: int, seconds: float, *, kind: str = "app
     # A page elsewhere can send plain text and forms without asking; not these kinds.
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
         raise Refused(415, f"send the body as Content-Type: {kind}")
-    too_large = Refused(
-        413, f"a request has at most {most:,} bytes; send fewer rows at a time", {"Connection": "close"}
-    )
+    # Neither closes the connection: it would be reset while the client sends, who would not see the answer.
+    too_large = Refused(413, f"a request has at most {most:,} bytes; send fewer rows at a time")
     length = request.headers.get("content-length", "0")
     if length.isdigit() and int(length[:20]) > most:
         raise too_large
@@ -278,7 +277,7 @@ async def _body(request: Request, most: int, seconds: float, *, kind: str = "app
                 if len(body) > most:
                     raise too_large
     except TimeoutError:
-        raise Refused(408, "the body did not arrive in time", {"Connection": "close"}) from None
+        raise Refused(408, "the body did not arrive in time") from None
     return bytes(body)
 
 

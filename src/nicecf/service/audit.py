@@ -12,6 +12,8 @@ import msgspec
 from nicecf.exceptions import FileError
 from nicecf.support.types import Json
 
+log = logging.getLogger("nicecf.service")
+
 
 class AuditLog:
     """A file that gets a line for each request; it may be moved away at any time, as logrotate does."""
@@ -27,7 +29,10 @@ class AuditLog:
 
     def write(self, entry: Mapping[str, Json]) -> None:
         """Append a line."""
-        self._file.emit(logging.makeLogRecord({"msg": msgspec.json.encode(entry).decode()}))
+        try:
+            self._file.emit(logging.makeLogRecord({"msg": msgspec.json.encode(entry).decode()}))
+        except OSError as error:  # such as a folder that is gone
+            log.error("the audit log cannot be written: %s", error)
 
     def close(self) -> None:
         """Close the file."""

@@ -10,9 +10,9 @@ import asyncio
 import logging
 from collections import Counter
 from time import monotonic
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from h11 import DONE
+from h11 import SEND_BODY, LocalProtocolError
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -20,6 +20,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from nicecf.service.limits import Limits
 
 log = logging.getLogger("nicecf.service")
+
+# Without a request; with one; with an answer that the client does not read; with a body that nobody reads.
+State: TypeAlias = Literal["idle", "busy", "unread", "unwanted"]
 
 HEALTH = ("/healthz", "/readyz")
 # Connections beyond the limit, for health checks.
@@ -33,18 +36,25 @@ _READING = 30.0
 _TOO_MANY = "there were too many"
 # Seconds between two lines of the log about the same thing, and until the first one, which counts what comes at once.
 _QUIET, _GATHERING = 60.0, 0.5
+# Messages that are remembered.
+_MESSAGES = 1_000
 
 
 class Connections:
     """The open connections of one server; makes the protocol of each, as uvicorn asks for it."""
 
     def __init__(self, limits: Limits) -> None:
-        self.header_seconds = limits.header_seconds
-        self.request_seconds = limits.header_seconds + 2 * limits.seconds + limits.patience + _READING
+        self.times: dict[State, tuple[float, str]] = {
+            "idle": (limits.header_seconds, "no request came"),
+            "busy": (limits.header_seconds + 2 * limits.seconds + limits.patience, "they took too long"),
+            "unread": (_READING, "they did not read their answer"),
+            "unwanted": (_LINGER, "nobody reads what they send"),
+        }
         self._most = limits.connections
         self._open: set[Connection] = set()
-        # Of both, the one that has waited longest comes first.
+        # Of each, the one that has waited longest comes first.
         self._idle: dict[Connection, None] = {}
+        self._unread: dict[Connection, None] = {}
         self._spare: dict[Connection, None] = {}  # beyond the limit, for health checks
         self._closed: Counter[str] = Counter()
         self._line_to_come: asyncio.TimerHandle | None = None
@@ -55,9 +65,10 @@ class Connections:
         return Connection(self, **options)
 
     def add(self, connection: Connection) -> None:
-        """Take in a connection; where there is no room, close one that has no request."""
-        if len(self._open) >= self._most and self._idle:
-            self.close(next(iter(self._idle)), _TOO_MANY)
+        """Take in a connection; where there is no room, close one that has no request, or whose answer nobody reads."""
+        gives_way = self._idle or self._unread
+        if len(self._open) >= self._most and gives_way:
+            self.close(next(iter(gives_way)), _TOO_MANY)
         if len(self._open) < self._most:
             self._open.add(connection)
             self._idle[connection] = None
@@ -67,16 +78,20 @@ class Connections:
         if len(self._spare) > RESERVE:
             self.close(next(iter(self._spare)), _TOO_MANY)
 
-    def set_busy(self, connection: Connection, is_busy: bool) -> None:
-        """Note whether a connection has a request."""
+    def note(self, connection: Connection, state: State) -> None:
+        """Remember whether a connection would give way to a new one."""
         self._idle.pop(connection, None)
-        if not is_busy and connection in self._open:
-            self._idle[connection] = None
+        self._unread.pop(connection, None)
+        if connection not in self._open or state == "busy":
+            return
+        gives_way = self._unread if state == "unread" else self._idle
+        gives_way[connection] = None
 
     def remove(self, connection: Connection) -> None:
         """Forget a connection that is closed."""
         self._open.discard(connection)
         self._idle.pop(connection, None)
+        self._unread.pop(connection, None)
         self._spare.pop(connection, None)
 
     def close(self, connection: Connection, reason: str) -> None:
@@ -96,13 +111,14 @@ class Connections:
 
 
 class Connection(H11Protocol):
-    """A connection that has a time to send its headers, and a time for each request."""
+    """A connection that has a time for whatever it does."""
 
     def __init__(self, connections: Connections, **options: Any) -> None:
         super().__init__(**options)
         self._connections = connections
         self._timer: asyncio.TimerHandle | None = None
-        self._is_busy = False
+        self._doing: tuple[State, object] | None = None
+        self._is_unread = False
 
     def serve_health_alone(self) -> None:
         """Answer nothing but health checks."""
@@ -110,47 +126,57 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
-        self._wait_for_headers()
         self._connections.add(self)
+        self._update()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timer()
+        if self._timer is not None:
+            self._timer.cancel()
         self._connections.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        is_busy = self.cycle is not None and not self.cycle.response_complete
-        if is_busy != self._is_busy:
-            self._set_busy(is_busy)
-        elif not is_busy and self._timer is None and not self.transport.is_closing():
-            self._wait_for_headers()
+        try:
+            super().data_received(data)
+        except LocalProtocolError:  # uvicorn answers a broken body, though the answer has been given
+            self._connections.close(self, "what they sent is no HTTP")
+            return
+        self._update()
 
     def on_response_complete(self) -> None:
-        self._set_busy(False)
-        if self.conn.their_state is not DONE and not self.transport.is_closing():
-            self._start_timer(_LINGER, "nobody reads what they send")
         super().on_response_complete()  # a request that has been waiting may begin here
+        self._update()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._is_unread = True
+        self._update()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._is_unread = False
+        self._update()
+
+    @property
+    def _state(self) -> State:
+        """What the connection is doing."""
+        if self._is_unread:
+            return "unread"
         if self.cycle is not None and not self.cycle.response_complete:
-            self._set_busy(True)
+            return "busy"
+        return "unwanted" if self.conn.their_state is SEND_BODY else "idle"
 
-    def _set_busy(self, is_busy: bool) -> None:
-        self._is_busy = is_busy
-        self._connections.set_busy(self, is_busy)
-        self._stop_timer()
-        if is_busy:
-            self._start_timer(self._connections.request_seconds, "they took too long")
-
-    def _wait_for_headers(self) -> None:
-        self._start_timer(self._connections.header_seconds, "no request came")
-
-    def _start_timer(self, seconds: float, reason: str) -> None:
-        self._timer = self.loop.call_later(seconds, self._connections.close, self, reason)
-
-    def _stop_timer(self) -> None:
+    def _update(self) -> None:
+        """Start the time of what the connection is doing, unless it is doing it already."""
+        state = self._state
+        if self._doing == (state, self.cycle):
+            return
+        self._doing = state, self.cycle
+        self._connections.note(self, state)
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
+        seconds, reason = self._connections.times[state]
+        self._timer = self.loop.call_later(seconds, self._connections.close, self, reason)
 
 
 class _HealthAlone:
@@ -177,8 +203,11 @@ class OnceInAWhile(logging.Filter):
         self._last: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        now, message = monotonic(), str(record.msg)
-        is_due = now - self._last.get(message, -_QUIET) >= _QUIET
-        if is_due:
-            self._last[message] = now
-        return is_due
+        # Further lines hold addresses, which differ each time.
+        now, message = monotonic(), str(record.msg).partition("\n")[0]
+        if now - self._last.get(message, -_QUIET) < _QUIET:
+            return False
+        if len(self._last) >= _MESSAGES:
+            self._last.clear()
+        self._last[message] = now
+        return True

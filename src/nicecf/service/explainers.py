@@ -89,7 +89,7 @@ class Service:
         self.versions = {name: _version_from(source) for name, source in sources.items()}
         self.mergers: dict[str, Merger] = {}
         self._failures = Counter[str]()  # of each model, since its last answer
-        self._probes: dict[str, tuple[float, bool]] = {}  # when it was last asked, and whether it failed
+        self._probes: dict[str, tuple[float, asyncio.Task[bool]]] = {}  # when each model was last asked
 
     async def start(self) -> None:
         """Open the queues, and look after the files from now on."""
@@ -101,11 +101,12 @@ class Service:
             merger.on_call = self.measures.batch_rows.labels(name).observe
             merger.on_refusal = partial(self._count_refusal, name)
             self.measures.waiting.labels(name).set_function(merger.__len__)
-        self._looking = asyncio.create_task(self._look())
+        self._looking = [asyncio.create_task(one()) for one in (self._look, self._look_at_keys)]
 
     async def stop(self) -> None:
         """Close the queues; whatever was asked has been answered by now."""
-        self._looking.cancel()
+        for task in self._looking:
+            task.cancel()
         for merger in self.mergers.values():
             await merger.close()
         self.checker.shutdown(wait=False)
@@ -132,23 +133,24 @@ class Service:
             return True
         if self._failures[name] < _SUSPICIOUS:
             return False
-        time, has_failed = self._probes.get(name, (-_PROBE_EVERY, False))
-        if monotonic() - time >= _PROBE_EVERY:
-            has_failed = await self._probe(name)
-            self._probes[name] = monotonic(), has_failed
-        return has_failed
+        time, probe = self._probes.get(name, (-_PROBE_EVERY, None))
+        if probe is None or (probe.done() and monotonic() - time >= _PROBE_EVERY):
+            probe = asyncio.create_task(self._probe(name))
+            self._probes[name] = monotonic(), probe
+        return await asyncio.shield(probe)  # whoever asks meanwhile gets the same answer
 
     async def _probe(self, name: str) -> bool:
         """Ask a model about rows that it knows; return whether it fails."""
-        version = self.versions[name]
+        version, merger = self.versions[name], self.mergers[name]
         query = Waiting(object(), [None], lambda rows, seconds: version.check_model(), self.limits.seconds)
         try:
-            self.mergers[name].put(query)
-            await asyncio.wait_for(query.answer, _PROBE_SECONDS)
+            merger.put(query)
+            await asyncio.wait_for(asyncio.shield(query.answer), _PROBE_SECONDS)
         except Refused:  # there is too much to do, which says nothing about the model
             return False
+        except TimeoutError:
+            return not merger.leave(query)  # the same, if it was not its turn yet
         except Exception:
-            self.mergers[name].leave(query)
             return True
         self.note_answer(name, has_failed=False)
         return False
@@ -158,13 +160,22 @@ class Service:
             await asyncio.sleep(self._look_every)
             await self.look()
 
+    async def _look_at_keys(self) -> None:
+        """Look after the keys in a task of its own: loading an explainer must not keep a revoked key valid."""
+        while True:
+            await asyncio.sleep(self._look_every)
+            self._check_keys()
+
     async def look(self) -> None:
         """Load whatever has changed; requests go on with what was there until that is done, or if it fails."""
+        self._check_keys()
         for name, source in self._sources.items():
             state = source.state
             if state != self._states[name] and None not in state:
                 self._states[name] = state
                 await self._load(name, source)
+
+    def _check_keys(self) -> None:
         if self._keys_file is not None and self._keys_state != (now := _state(self._keys_file)):
             self._keys_state = now
             self._read_keys(self._keys_file)

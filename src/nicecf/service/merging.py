@@ -15,6 +15,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from statistics import median
 from time import monotonic
 from typing import Any, TypeAlias
 
@@ -32,8 +33,8 @@ Work: TypeAlias = Callable[[list[Any], float], Sequence[Any]]
 _LEAST_SHARE = 0.1
 # Seconds that a request may wait however little time it asks for: it gets what is known at once, with a note.
 _SHORT_WAIT = 0.05
-# The weight of the newest call in the average of how long calls take: the last five or so count.
-_NEWEST = 0.3
+# The calls that tell how long the next one takes, by their median: one report does not make all others wait in vain.
+_CALLS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +68,12 @@ class Merger:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._queue: deque[Waiting] = deque()
+        self._called: list[Waiting] = []  # those in the call that is running
         self._parts: list[list[Waiting]] = []  # of a call that failed, to be called again
         self._arrived = asyncio.Event()
         self._thread = _Thread()
         self._n_before = 1
-        self._call_seconds = 0.0  # of the last calls, on average
+        self._call_times: deque[float] = deque(maxlen=_CALLS)
         self._call_start: float | None = None
         self.is_hanging = False
         self.on_call: Callable[[int], None] = lambda n_rows: None
@@ -97,6 +99,10 @@ class Merger:
         self._queue.append(waiting)
         self._arrived.set()
 
+    @property
+    def _call_seconds(self) -> float:
+        return median(self._call_times) if self._call_times else 0.0
+
     def _expected_wait(self, waiting: Waiting) -> float:
         """Return the seconds until the call of a request would start, if calls take as long as the last ones."""
         if self._call_start is None and not self._queue:
@@ -114,11 +120,13 @@ class Merger:
         most = self._limits.together
         return sum(n // most if key == waiting.key else math.ceil(n / most) for key, n in n_rows.items())
 
-    def leave(self, waiting: Waiting) -> None:
-        """The client has gone: its place is free again."""
+    def leave(self, waiting: Waiting) -> bool:
+        """Free the place of a request whose client has gone; return whether it was still in the queue."""
         waiting.answer.cancel()
-        with suppress(ValueError):  # it is being worked on
+        is_waiting = waiting in self._queue
+        if is_waiting:
             self._queue.remove(waiting)
+        return is_waiting
 
     async def close(self) -> None:
         """End; whoever still waits is refused."""
@@ -185,8 +193,9 @@ class Merger:
     async def _call(self, batch: list[Waiting]) -> BaseException | None:
         """Answer some requests by one call; return what it raised, if it did."""
         rows = [row for one in batch for row in one.rows]
+        self._called = batch
         self._call_start = start = monotonic()
-        seconds = max(0.001, min(one.deadline for one in batch) - start)
+        seconds = round(max(0.001, min(one.deadline for one in batch) - start), 3)
         work = batch[0].work
         self.on_call(len(rows))
         call = self._thread.run(lambda: work(rows, seconds))
@@ -195,7 +204,7 @@ class Merger:
             await self._hang(batch, call)
             return None
         self._call_start, took = None, monotonic() - start
-        self._call_seconds += (_NEWEST if self._call_seconds else 1.0) * (took - self._call_seconds)
+        self._call_times.append(took)
         error = call.exception()
         if error is None:
             answers, at = call.result(), 0
@@ -216,7 +225,7 @@ class Merger:
         self.is_hanging = False
 
     def _refuse_all(self, refusal: Refused) -> None:
-        for one in (*self._queue, *(one for part in self._parts for one in part)):
+        for one in (*self._called, *self._queue, *(one for part in self._parts for one in part)):
             _settle(one, error=refusal)
         self._queue.clear()
 

@@ -12,7 +12,9 @@ from nicecf.service.refusals import Refused, wrong
 
 Cell: TypeAlias = str | int | float | bool | None
 Label: TypeAlias = str | int | float | bool
-Number: TypeAlias = int | float
+# Larger whole numbers than those of 64 bits have no float.
+Whole: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Number: TypeAlias = Whole | float
 
 _WHERE = re.compile(r"^(.*) - at `\$\.?(.*)`$", re.DOTALL)
 
@@ -42,7 +44,7 @@ class Rules(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
     allowed: dict[str, Values] = {}
     max_changes: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
     forbid: dict[str, Annotated[list[Pair], Meta(max_length=1_000)]] = {}
-    step: dict[str, str | int | float] = {}
+    step: dict[str, str | Whole | float] = {}
     within: dict[str, str | int | float | Ends] = {}
     groups: Annotated[list[Names], Meta(max_length=1_000)] = []
     relations: Annotated[list[Annotated[str, Meta(max_length=1_000)]], Meta(max_length=100)] = []
