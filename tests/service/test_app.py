@@ -107,6 +107,12 @@ class TestAnswers:
         assert "immutable" in one["reason"] or "change" in one["reason"]
         assert 'nicecf_not_found_total{model="credit"} 1.0' in service.measures.text().decode()
 
+    @pytest.mark.parametrize("verb", ["explain", "report"])
+    def test_classes_that_have_names_do_not_stand_in_the_way_of_scores(self, nice, verb):
+        service = with_wordings(served(nice), en=Wording(classes={"yes": "approved"}))
+        body = {"instances": rows_of(table(1, seed=42)), "parameters": {"target_score": [0.7, None]}}
+        assert post(service, body, path=f"/v1/models/credit:{verb}").status_code == 200
+
     def test_a_record_can_be_replayed(self, nice):
         parameters = {"record": True, "feature_weights": {"income": 9}}
         answer = post(served(nice), {"instances": rows_of(table(1, seed=7)), "parameters": parameters})
@@ -292,7 +298,10 @@ class TestReports:
         service = served(nice)
         nice._fitted.panel.members[0].classifier.__dict__["predict_proba"] = lambda X: 1 / 0
         answer = post(service, {"instances": [ROW]}, path=REPORT)
-        assert (answer.status_code, answer.json()) == (502, {"error": "the model failed on this request"})
+        assert (answer.status_code, answer.json()) == (
+            502,
+            {"error": "the model failed on this request, or has changed since fit; the log says which"},
+        )
 
 
 class TestThePage:
@@ -374,6 +383,28 @@ def raw(service, path):
             return sent[0]["status"], b"".join(one.get("body", b"") for one in sent[1:])
 
     return asyncio.run(talk())
+
+
+class TestLabels:
+    def test_a_report_calls_rows_as_its_request_does(self, nice):
+        rows = rows_of(table(3, seed=41))
+        body = {"instances": rows, "labels": ["C-17", "C-<b>", "C-19"]}
+        page = post(served(nice), body, path="/v1/models/credit:report").text
+        assert "C-17" in page
+        assert "C-&lt;b&gt;" in page
+        assert "C-<b>" not in page
+
+    @pytest.mark.parametrize(
+        ("path", "labels", "message"),
+        [
+            (EXPLAIN, ["a"], "labels: they are for :report"),
+            ("/v1/models/credit:report", ["a", "b"], "labels: expected one for each of 1 rows, got 2"),
+        ],
+    )
+    def test_labels_that_do_not_fit_are_refused(self, nice, path, labels, message):
+        answer = post(served(nice), {"instances": [ROW], "labels": labels}, path=path)
+        assert answer.status_code == 400
+        assert answer.json()["error"].startswith(message)
 
 
 class TestLimits:
@@ -479,7 +510,10 @@ class TestSecurity:
 
         nice._fitted.panel.members[0].classifier.__dict__["predict_proba"] = broken
         answer = post(service, {"instances": [ROW]})
-        assert (answer.status_code, answer.json()) == (502, {"error": "the model failed on this request"})
+        assert (answer.status_code, answer.json()) == (
+            502,
+            {"error": "the model failed on this request, or has changed since fit; the log says which"},
+        )
 
 
 def test_a_client_that_leaves_while_it_is_explained_is_no_error(nice):

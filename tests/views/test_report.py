@@ -133,7 +133,7 @@ def test_the_figures_of_the_head_are_those_of_the_summary(cfs, page):
     assert (shown["cases"], shown["change"]) == ("30", str(len(changed)))
     assert (shown["need no change"], shown["without a way"]) == (str(totals.unchanged), str(totals.not_found))
     assert totals.mean_changes == changed.mean()
-    assert float(shown["changes on average"]) == pytest.approx(totals.mean_changes, abs=0.005)
+    assert float(shown["average number of changes"]) == pytest.approx(totals.mean_changes, abs=0.005)
 
 
 def test_the_average_on_the_command_line_is_that_of_the_report(tmp_path, monkeypatch, capsys):
@@ -149,7 +149,7 @@ def test_the_average_on_the_command_line_is_that_of_the_report(tmp_path, monkeyp
     told, page = capsys.readouterr().out, read((tmp_path / "report.html").read_text(encoding="utf-8"))
     changed = pd.read_csv("out.csv").query("n_changes > 0")["n_changes"]
     assert 0 < len(changed) < 30
-    assert float(tiles_of(page)["changes on average"]) == pytest.approx(changed.mean(), abs=0.005)
+    assert float(tiles_of(page)["average number of changes"]) == pytest.approx(changed.mean(), abs=0.005)
     assert f"{changed.mean():.1f} on average" in " ".join(told.split())
     assert (facts_of(page)["Rows"], facts_of(page)["Explainer"]) == ("new.csv", "e.nice")
     assert facts_of(page)["Model file"] == "scores:model"

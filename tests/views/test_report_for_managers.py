@@ -53,9 +53,9 @@ def approved(rows, constraints=None, nice=EITHER):
 def test_the_sentence_names_what_most_cases_would_have_to_do_and_how_many_have_no_way():
     check_leads(
         approved(ROWS, [None, None, LOCKED, None, None]),
-        "For the model to say approved instead of denied, most of the 5 cases would have to increase savings or reduce "
-        "debt; 80 % would need only 1 change, and no way was found for 1.",
-        "Damit das Modell auf approved statt auf denied entscheidet, wäre es in den meisten der 5 Fälle nötig, savings "
+        "For the model to say approved instead of denied, the way that was found for most of the 5 cases is to increase savings or reduce "
+        "debt; for 80 %, 1 change is enough, and no way was found for 1.",
+        "Damit das Modell auf approved statt auf denied entscheidet, besteht der gefundene Weg in den meisten der 5 Fälle darin, savings "
         "zu erhöhen oder debt zu senken; in 80 % der Fälle genügt 1 Änderung, und für 1 wurde kein Weg gefunden.",
     )
 
@@ -63,19 +63,19 @@ def test_the_sentence_names_what_most_cases_would_have_to_do_and_how_many_have_n
 def test_the_sentence_says_and_or_where_some_cases_need_several_of_the_changes():
     check_leads(
         approved(ROWS, nice=ALL),
-        "For the model to say approved instead of denied, each of the 5 cases would have to increase savings, reduce debt "
-        "and/or change job to b; 80 % would need 3 changes.",
-        "Damit das Modell auf approved statt auf denied entscheidet, wäre es in jedem der 5 Fälle nötig, savings zu "
-        "erhöhen, debt zu senken und/oder job auf b zu ändern; in 80 % der Fälle sind 3 Änderungen nötig.",
+        "For the model to say approved instead of denied, the way that was found for each of the 5 cases is to increase savings, reduce debt "
+        "and/or change job to b; for 80 %, 3 changes are enough.",
+        "Damit das Modell auf approved statt auf denied entscheidet, besteht der gefundene Weg in jedem der 5 Fälle darin, savings zu "
+        "erhöhen, debt zu senken und/oder job auf b zu ändern; in 80 % der Fälle genügen 3 Änderungen.",
     )
 
 
 def test_of_one_case_the_sentence_names_all_of_up_to_three_changes():
     check_leads(
         approved(ROWS[:1], nice=ALL),
-        "For the model to say approved instead of denied, 1 case would have to increase savings, reduce debt and change "
+        "For the model to say approved instead of denied, the way that was found for 1 case is to increase savings, reduce debt and change "
         "job to b.",
-        "Damit das Modell auf approved statt auf denied entscheidet, wäre es in 1 Fall nötig, savings zu erhöhen, debt zu "
+        "Damit das Modell auf approved statt auf denied entscheidet, besteht der gefundene Weg in 1 Fall darin, savings zu erhöhen, debt zu "
         "senken und job auf b zu ändern.",
     )
 
@@ -128,8 +128,8 @@ def test_the_sentence_about_scores():
     nice = NICE(LinearRegression().fit(X, X["a"] * 10)).fit(X, X["a"] * 10)
     check_leads(
         nice.explain(X[:3], target_score=(45, None)),
-        "For a score of at least 45, each of the 3 cases would have to increase a; 1 change is enough.",
-        "Damit der Wert bei mindestens 45 liegt, wäre es in jedem der 3 Fälle nötig, a zu erhöhen; dabei genügt jeweils 1 "
+        "For a score of at least 45, the way that was found for each of the 3 cases is to increase a; 1 change is enough.",
+        "Damit der Wert bei mindestens 45 liegt, besteht der gefundene Weg in jedem der 3 Fälle darin, a zu erhöhen; dabei genügt jeweils 1 "
         "Änderung.",
     )
     page = read(nice.explain(X[:3], target_score=(45, None)).to_html())
@@ -142,9 +142,9 @@ def test_the_sentence_about_a_decision_that_is_to_be_surer():
     cfs = nice.fit(X, ["no", "no", "yes", "yes", "yes", "yes"]).explain(X[2:4], target_class="yes")
     check_leads(
         cfs,
-        "For yes to stay the decision and meet every condition, each of the 2 cases would have to increase a; 1 change is "
+        "For yes to stay the decision and meet every condition, the way that was found for each of the 2 cases is to increase a; 1 change is "
         "enough.",
-        "Damit es bei yes bleibt und alle Bedingungen erfüllt sind, wäre es in jedem der 2 Fälle nötig, a zu erhöhen; "
+        "Damit es bei yes bleibt und alle Bedingungen erfüllt sind, besteht der gefundene Weg in jedem der 2 Fälle darin, a zu erhöhen; "
         "dabei genügt jeweils 1 Änderung.",
     )
     assert "the probability must be at least 80 %" in section(read(cfs.to_html()), "What was asked").text()
@@ -156,11 +156,13 @@ def test_of_several_decisions_the_sentence_is_about_the_one_that_most_changes_ar
     nice = nice.fit(X, np.repeat(["low", "mid", "high"], [4, 8, 4]))
     cfs = nice.explain(X)
     assert lead(cfs[:6]).startswith(
-        "For the model to say mid instead of low, each of the 4 cases would have to increase a;"
+        "For the model to say mid instead of low, the way that was found for each of the 4 cases is to increase a;"
     )
     targets = np.array(["mid", *["low", "high"] * 4, "mid"], dtype=object)
     both_ways = nice.explain(X[3:13], target_class=targets)
-    assert lead(both_ways).startswith("For another decision than mid, each of the 8 cases would have to change a;")
+    assert lead(both_ways).startswith(
+        "For another decision than mid, the way that was found for each of the 8 cases is to change a;"
+    )
 
 
 def test_dates_flags_and_one_hot_columns_are_said_as_what_they_are():
@@ -170,19 +172,19 @@ def test_dates_flags_and_one_hot_columns_are_said_as_what_they_are():
     is_new = lambda X: X["since"] >= pd.Timestamp("2021-06-01")
     new = NICE(lambda X: np.column_stack([~is_new(X), is_new(X)]).astype(float), classes=["old", "new"])
     new = new.fit(X, ["old", "old", "new", "new"])
-    assert "would have to move since to a later date;" in lead(new.explain(X[:2]))
-    assert "nötig, since nach hinten zu verschieben;" in lead(new.explain(X[:2]), GERMAN)
-    assert "would have to move since to an earlier date;" in lead(new.explain(X[2:]))
-    assert "nötig, since vorzuziehen;" in lead(new.explain(X[2:]), GERMAN)
+    assert "is to move since to a later date;" in lead(new.explain(X[:2]))
+    assert "darin, since nach hinten zu verschieben;" in lead(new.explain(X[:2]), GERMAN)
+    assert "is to move since to an earlier date;" in lead(new.explain(X[2:]))
+    assert "darin, since vorzuziehen;" in lead(new.explain(X[2:]), GERMAN)
     flagged = NICE(lambda X: np.column_stack([1 - X["flag"], X["flag"]]).astype(float)).fit(X, X["flag"])
-    assert "would have to change flag to 1;" in lead(flagged.explain(X[X["flag"] == 0]))
+    assert "is to change flag to 1;" in lead(flagged.explain(X[X["flag"] == 0]))
 
 
 def test_a_number_that_changes_both_ways_only_changes():
     X = pd.DataFrame({"hours": [10.0, 20, 30, 40, 50, 60, 70, 80], "b": [1.0, 2] * 4})
     model = lambda X: (lambda p: np.column_stack([1 - p, p]))(np.where(X["hours"].between(35, 55), 0.9, 0.1))
     cfs = NICE(model).fit(X, model(X).argmax(axis=1)).explain(X[~X["hours"].between(35, 55)])
-    assert "would have to change hours;" in lead(cfs)
+    assert "is to change hours;" in lead(cfs)
 
 
 def test_typical_change_and_its_difference_agree_and_have_no_more_digits_than_the_column():

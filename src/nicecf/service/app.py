@@ -120,7 +120,7 @@ async def _explain(service: Service, name: str, version: Version, request: Reque
 
 
 async def _what_if(service: Service, name: str, version: Version, request: Request) -> Response:
-    asked = await _asked(service, version, request, service.limits.rows, has_changes=True)
+    asked = await _asked(service, version, request, service.limits.rows, takes="changes")
     if asked.parameters.record:
         raise wrong("parameters.record", "there is none of what was not searched for; leave it out")
     if asked.changes is None:
@@ -140,11 +140,11 @@ async def _what_if(service: Service, name: str, version: Version, request: Reque
 
 
 async def _report(service: Service, name: str, version: Version, request: Request) -> Response:
-    asked = await _asked(service, version, request, service.limits.report_rows)
+    asked = await _asked(service, version, request, service.limits.report_rows, takes="labels")
 
     def work(requests: list[Any], seconds: float) -> list[Any]:
         (rows,) = requests
-        report = version.report(rows, asked.arguments, asked.parameters, seconds)
+        report = version.report(rows, asked.arguments, asked.parameters, seconds, asked.labels)
         _count(service, name, report, len(rows))
         return report.explanations
 
@@ -175,29 +175,34 @@ class _Asked:
 
     rows: list[list[Cell]]
     changes: list[dict[str, Cell]] | None
+    labels: list[str] | None
     parameters: Parameters
     arguments: dict[str, Any]
     seconds: float
 
 
-async def _asked(
-    service: Service, version: Version, request: Request, most_rows: int, *, has_changes: bool = False
-) -> _Asked:
+async def _asked(service: Service, version: Version, request: Request, most_rows: int, *, takes: str = "") -> _Asked:
     limits = service.limits
     body = await _body(request, limits.bytes, limits.seconds)
     # Not in the event loop, where everybody else would wait for it.
-    check = partial(_checked, limits, version, body, most_rows, has_changes=has_changes)
+    check = partial(_checked, limits, version, body, most_rows, takes)
     asked = await asyncio.get_running_loop().run_in_executor(service.checker, check)
     request.scope["nicecf"].rows = len(asked.rows)
     return asked
 
 
-def _checked(limits: Limits, version: Version, body: bytes, most_rows: int, *, has_changes: bool) -> _Asked:
-    """Read and check the body of a request; Refused with the field that is wrong."""
+def _checked(limits: Limits, version: Version, body: bytes, most_rows: int, takes: str) -> _Asked:
+    """Read and check the body of a request; Refused with the field that is wrong.
+
+    ``takes``: the field beside the rows that this route takes.
+    """
     message = messages.read(body)
     parameters = message.parameters
-    if message.changes is not None and not has_changes:
-        raise wrong("changes", "they are for :what-if; here, leave them out")
+    for field, verb in (("changes", "what-if"), ("labels", "report")):
+        if getattr(message, field) is not None and field != takes:
+            raise wrong(field, f"they are for :{verb}; here, leave them out")
+    if message.labels is not None and len(message.labels) != len(message.instances):
+        raise wrong("labels", f"expected one for each of {len(message.instances)} rows, got {len(message.labels)}")
     if not 1 <= len(message.instances) <= most_rows:
         raise wrong("instances", f"expected 1 to {most_rows} rows, got {len(message.instances):,}")
     if parameters.n > limits.n:
@@ -208,7 +213,7 @@ def _checked(limits: Limits, version: Version, body: bytes, most_rows: int, *, h
     except NicecfError as error:
         raise wrong("parameters.rules", str(error)) from None
     seconds = min(limits.seconds, parameters.budget or limits.seconds)
-    return _Asked(rows, message.changes, parameters, arguments, seconds)
+    return _Asked(rows, message.changes, message.labels, parameters, arguments, seconds)
 
 
 def _counted(service: Service, name: str, answers: Answers, n_rows: int) -> list[Any]:
@@ -243,7 +248,7 @@ async def _answer(service: Service, name: str, waiting: Waiting, request: Reques
     except ModelError as error:
         service.note_answer(name, has_failed=True)
         log.warning("the model failed: %s", error)
-        raise Refused(502, "the model failed on this request") from None
+        raise Refused(502, "the model failed on this request, or has changed since fit; the log says which") from None
     except NicecfError as error:
         raise Refused(400, str(error)) from None
     except Exception:

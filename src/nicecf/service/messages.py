@@ -86,12 +86,14 @@ class Parameters(Struct, forbid_unknown_fields=True, omit_defaults=True, kw_only
 class Request(Struct, forbid_unknown_fields=True, frozen=True):
     """A request of KServe's V1 protocol, with parameters. The rows are checked by the columns of the explainer.
 
-    ``changes``: for ``:what-if``, what each row is to become instead.
+    ``changes``: for ``:what-if``, what each row is to become instead. ``labels``: for ``:report``, what each row is
+    called.
     """
 
     instances: list[Any]
     parameters: Parameters = Parameters()
     changes: list[dict[str, Cell]] | None = None
+    labels: list[Annotated[str, Meta(max_length=1_000)]] | None = None
 
 
 _DECODER = msgspec.json.Decoder(Request)

@@ -61,7 +61,8 @@ def _verbs(name: str, one: Version, limits: Limits) -> dict[str, Any]:
     )
     explain = {"instances": rows, **asked}
     what_if = {"instances": rows, "changes": [_change(one)], **asked}
-    report = {"instances": one.examples[:3], **asked}
+    shown = one.examples[:3]
+    report = {"instances": shown, "labels": [f"case {at + 1}" for at in range(len(shown))], **asked}
     page = {"description": "A report for people on all rows", "content": {"text/html": {"schema": {"type": "string"}}}}
     wanted = {
         "explain": (
@@ -71,12 +72,12 @@ def _verbs(name: str, one: Version, limits: Limits) -> dict[str, Any]:
         ),
         "what-if": (
             "What the model would say of other values; what follows from other columns is computed",
-            _asking(_request(name, limits.rows, needed, has_changes=True), what_if if rows else None),
+            _asking(_request(name, limits.rows, needed, takes="changes"), what_if if rows else None),
             explanations,
         ),
         "report": (
             "The counterfactuals of rows as one HTML page",
-            _asking(_request(name, limits.report_rows, needed), report if rows else None),
+            _asking(_request(name, limits.report_rows, needed, takes="labels"), report if rows else None),
             page,
         ),
         "read": (
@@ -88,7 +89,7 @@ def _verbs(name: str, one: Version, limits: Limits) -> dict[str, Any]:
     return {f"/v1/models/{name}:{verb}": {"post": _post(f"{verb}-{name}", *of)} for verb, of in wanted.items()}
 
 
-def _request(name: str, most_rows: int, needed: dict[str, Any], *, has_changes: bool = False) -> dict[str, Any]:
+def _request(name: str, most_rows: int, needed: dict[str, Any], *, takes: str = "") -> dict[str, Any]:
     row, changes, parameters = (
         {"$ref": _SCHEMAS.format(name=f"{kind}-{name}")} for kind in ("Row", "Changes", "Parameters")
     )
@@ -96,11 +97,13 @@ def _request(name: str, most_rows: int, needed: dict[str, Any], *, has_changes: 
         "instances": {"type": "array", "minItems": 1, "maxItems": most_rows, "items": row},
         "parameters": parameters,
     }
-    if has_changes:
+    if takes == "labels":
+        properties["labels"] = {"type": "array", "maxItems": most_rows, "items": {"type": "string", "maxLength": 1_000}}
+    if takes == "changes":
         properties["changes"] = {"type": "array", "minItems": 1, "maxItems": most_rows, "items": changes}
         of_answers = {"record": {"const": False}, "include": {"maxItems": 0}}
         properties["parameters"] = {"allOf": [parameters], "properties": of_answers}
-    required = ["instances", *(["changes"] if has_changes else []), *(["parameters"] if needed else [])]
+    required = ["instances", *(["changes"] if takes == "changes" else []), *(["parameters"] if needed else [])]
     return {"type": "object", "required": required, "additionalProperties": False, "properties": properties}
 
 

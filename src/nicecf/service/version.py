@@ -8,11 +8,13 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pandas as pd
 
 from nicecf.exceptions import ModelError, OptionError, did_you_mean, listed
 from nicecf.explain.ask import Call
 from nicecf.explain.min_probability import check_margin
 from nicecf.explain.what_if import what_if
+from nicecf.models.remote import RemoteModel
 from nicecf.nice import NICE
 from nicecf.results.counterfactuals import Counterfactuals
 from nicecf.results.provenance import called
@@ -71,13 +73,21 @@ class Version:
         """Explain checked rows, all in one call; a search that takes longer ends with what it has."""
         deadline = now() + seconds
         cfs = self._explained(rows, arguments, parameters, seconds)
-        wording = self.wording(parameters.language)
-        return answers_of(cfs, self.reader, len(rows), parameters, wording, deadline=deadline)
+        return answers_of(cfs, self.reader, len(rows), parameters, self._wording_for(parameters), deadline=deadline)
 
-    def report(self, rows: Rows, arguments: dict[str, Any], parameters: Parameters, seconds: float) -> Answers:
-        """The same as one HTML page for all rows."""
+    def report(
+        self,
+        rows: Rows,
+        arguments: dict[str, Any],
+        parameters: Parameters,
+        seconds: float,
+        labels: Sequence[str] | None = None,
+    ) -> Answers:
+        """The same as one HTML page for all rows; ``labels``: what each of them is called."""
         cfs = self._explained(rows, arguments, parameters, seconds)
-        return counted(cfs, [cfs.to_html(wording=self.wording(parameters.language))], len(rows))
+        if labels is not None:
+            cfs = Counterfactuals(replace(cfs.batch, labels=pd.Index(labels)[cfs.batch.rows]))
+        return counted(cfs, [cfs.to_html(wording=self._wording_for(parameters))], len(rows))
 
     def what_if(self, rows: Rows, others: Rows, parameters: Parameters) -> Answers:
         """What the model says of rows and of others in their place; nothing is searched for."""
@@ -93,8 +103,7 @@ class Version:
             asked=called(target, n_counterfactuals=1, time_budget=None, **asked),
         )
         cfs = Counterfactuals(what_if(call, fitted, len(rows)))
-        wording = self.wording(parameters.language)
-        return answers_of(cfs, self.reader, len(rows), parameters, wording, are_chosen=True)
+        return answers_of(cfs, self.reader, len(rows), parameters, self._wording_for(parameters), are_chosen=True)
 
     def check_model(self) -> list[bool]:
         """Ask the model about rows that it knows; ModelError if it fails, or has changed. The answer of one query."""
@@ -109,6 +118,11 @@ class Version:
         if language in self.wordings:
             return self.wordings[language]
         return replace(next(iter(self.wordings.values()), Wording()), language=language)
+
+    def _wording_for(self, parameters: Parameters) -> Wording:
+        """How things are called in the answer to a request; of scores there are other classes than those with names."""
+        wording = self.wording(parameters.language)
+        return wording if parameters.target_score is None else replace(wording, classes={}, probabilities={})
 
     def _explained(
         self, rows: Rows, arguments: dict[str, Any], parameters: Parameters, seconds: float
@@ -192,6 +206,8 @@ def _largest_number(nice: NICE) -> float:
 
     A row that the model refuses costs every request that it is merged with a call.
     """
+    if isinstance(nice.model, RemoteModel):  # its log would have an error for each attempt
+        return LARGEST
     schema = nice._fitted.schema
     row = schema.expand(nice._fitted.models.canaries.values[:1]).copy()
     is_number = np.array([not one.is_categorical and one.temporal is None for one in schema.full.columns])

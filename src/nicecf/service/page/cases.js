@@ -18,7 +18,7 @@ export function caseOf(answer, target) {
     changes: changes.map((change) => change.feature),
     values: state === "change" ? new Map(plan.changes.map((change) => [change.feature, change.after])) : new Map(),
     then: state === "change" ? (plan.decision ?? plan.score) : null,
-    text: failure ?? text,
+    text: failure ?? (state === "unneeded" ? null : text),
   };
 }
 

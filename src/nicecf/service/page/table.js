@@ -229,11 +229,14 @@ export class TableView {
   async makeReport() {
     const { page } = this;
     const { model } = this.run;
-    const { display, ...parameters } = this.run.parameters;
-    const instances = this.view.shown().slice(0, page.about.limits.report_rows).map((row) => row.instance);
+    // Without the margin: a report is about who needs a change, and who needs none.
+    const { display, min_probability: margin, ...parameters } = this.run.parameters;
+    const rows = this.view.shown().slice(0, page.about.limits.report_rows);
+    const instances = rows.map((row) => row.instance);
+    const labels = rows.map((row) => row.label);
     this.report.disabled = true;
     try {
-      download("nicecf.html", await page.client.report(model, { instances, parameters }), "text/html");
+      download("nicecf.html", await page.client.report(model, { instances, labels, parameters }), "text/html");
       page.clearFailure("table");
     } catch (failure) {
       page.failed(failure, "table");
