@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from nicecf.exceptions import OptionError
-from nicecf.explain.fitted import Fitted, refusal
+from nicecf.explain.fitted import Fitted
+from nicecf.explain.score_targets import with_panel
 from nicecf.explain.search_options import SearchOptions
 from nicecf.models.decision import Panel, check_min_probability
 
@@ -39,12 +40,4 @@ def with_margin(least: float, fitted: Fitted, options: SearchOptions) -> Fitted:
     is_accepted = panel.accepts(donors.outputs, np.eye(n_classes, dtype=bool)[decisions])
     groups = np.where(is_accepted, decisions, n_classes + decisions)
     donors = donors.regrouped(groups, 2 * n_classes, donors.n_decided)
-    search, neighborhood = options.searching(
-        donors,
-        fitted.distance,
-        is_refused=refusal(fitted.privacy, fitted.schema),
-        plausibility=fitted.plausibility,
-        basis=fitted.models.basis,
-    )
-    models = replace(fitted.models, panel=panel)
-    return replace(fitted, models=models, search=search, neighborhood=neighborhood)
+    return with_panel(panel, donors, fitted, options)

@@ -17,6 +17,7 @@ from nicecf.explain.fitted import Fitted, refusal
 from nicecf.explain.search_options import SearchOptions
 from nicecf.models.decision import Panel
 from nicecf.models.scores import Regressor, ScoreTarget
+from nicecf.search.donors import DonorSearch
 
 Known = TypeVar("Known")
 
@@ -87,8 +88,13 @@ def towards(target: ScoreTarget, fitted: Fitted, options: SearchOptions, *, just
     if justified and fitted.label_scores is not None:
         groups[target.holds(fitted.label_scores[donors.index.positions]) != inside] = -1
     chosen = donors.regrouped(groups, 2 if panel.is_alone else 4, np.bincount(inside, minlength=2))
+    return with_panel(panel, chosen, fitted, options)
+
+
+def with_panel(panel: Panel, donors: DonorSearch, fitted: Fitted, options: SearchOptions) -> Fitted:
+    """Return what was learned, with models that accept other rows, and with the donors for them."""
     search, neighborhood = options.searching(
-        chosen,
+        donors,
         fitted.distance,
         is_refused=refusal(fitted.privacy, fitted.schema),
         plausibility=fitted.plausibility,

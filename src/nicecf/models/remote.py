@@ -63,7 +63,7 @@ class RemoteModel:
             )
 
     def __repr__(self) -> str:
-        """The address, without what is secret in it."""
+        """Return the address, without what is secret in it."""
         return f"RemoteModel({self.shown_url!r})"
 
     @property

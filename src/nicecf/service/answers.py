@@ -193,7 +193,7 @@ class _Telling:
         }
 
     def _display(self, at: int, said: FormattedExplanation, shown: FormattedExplanation) -> dict[str, Any]:
-        """What a page shows of a counterfactual; with what each new value may be, if that is wanted."""
+        """Return what a page shows of a counterfactual; with what each new value may be, if that is wanted."""
         display = self.display.of_counterfactual(at, shown)
         if self.boxes is not None:
             for change, in_words in zip(display["changes"], said.changes, strict=True):
@@ -206,7 +206,7 @@ class _Telling:
         return {"proof": box.proof, "features": {self.keys[one.feature]: self._side(at, one) for one in box.sides}}
 
     def _side(self, at: int, side: Side) -> dict[str, Json]:
-        """What a feature may be: a number or a date lies between two values, null for an open end."""
+        """Return what a feature may be: a number or a date lies between two values, null for an open end."""
 
         def cell(value: float) -> Json:
             return json_cell(held(self.batch, at, side.feature, value))

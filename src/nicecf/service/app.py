@@ -51,7 +51,7 @@ GET  /healthz, /readyz, /metrics
 
 
 def app_of(service: Service, *, is_mounted: bool = False) -> ASGIApp:
-    """The service as an ASGI application; ``is_mounted``: in another one, which decides who may ask."""
+    """Return the service as an ASGI application; ``is_mounted``: in another one, which decides who may ask."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

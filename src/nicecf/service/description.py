@@ -47,7 +47,7 @@ def about(version: Version) -> dict[str, Any]:
 
 
 def safe_probabilities(nice: NICE) -> list[float]:
-    """For each class the ``min_probability`` that is safely over its line; none of a model that returns scores."""
+    """Return for each class the ``min_probability`` that is safely over its line; nothing for models of scores."""
     lines = Criterion.of(nice._fitted.panel).lines if len(nice.classes_) else ()
     return [round(min(line + _SAFELY, (line + 1) / 2), 6) for line in lines]
 

@@ -80,13 +80,13 @@ class Display:
         return self.formatter.wording.say("page.blocked_by_several") if reason.kind in _SEVERAL else said.named_obstacle
 
     def _note(self, note: Statement) -> str:
-        """A note for people, who do not know the options."""
+        """Return a note for people, who do not know the options."""
         phrase = _NOTES.get(note.kind, note.phrase)
         fields = {} if phrase == "page.note_stopped" else note.fields
         return self.formatter.clauses(Statement(phrase, fields))
 
     def _proof(self, row: int) -> str:
-        """What is proven of the best answer of a row, or that there is none; "" where nothing is, or was asked for."""
+        """Return what is proven of the best answer of a row, or that there is none; "" where nothing is proven."""
         if not is_to_prove(self.batch):
             return ""
         say, phrases = self.formatter.wording.say, self.formatter.wording.phrases
@@ -129,14 +129,14 @@ class Display:
         return np.where(is_same, batch.before.decided, 1 - batch.before.decided)
 
     def _plain_line(self, least: float | None) -> str:
-        """The two lines of a plain decision, where more was asked for than to cross the one."""
+        """Return the two lines of a plain decision, where more was asked for than to cross the one."""
         if least is None:
             return ""
         ends = (self.formatter.percentage(digits(100 * one)) for one in (_HALF, least))
         return self.formatter.wording.say("page.line_and_least", **dict(zip(("limit", "least"), ends, strict=True)))
 
     def _told_contributions(self, steps: slice, start: float, gains: Floats) -> dict[Any, str]:
-        """What the changes of an entry add, in words; together they are the whole way, as it is shown."""
+        """Return what the changes of an entry add, in words; together they are the whole way, as it is shown."""
         whole = np.append(start, start + np.cumsum(gains[steps]))
         names = [self.batch.schema.names[feature] for feature in self.batch.steps.feature[steps].tolist()]
         amounts = self._amounts(whole, decimals=0)
@@ -145,7 +145,7 @@ class Display:
         return {name: self._contribution(amount) for name, amount in zip(names, amounts, strict=True)}
 
     def _amounts(self, whole: Floats, *, decimals: int) -> list[Decimal]:
-        """The steps of a way, of which each end is rounded as it is shown."""
+        """Return the steps of a way, of which each end is rounded as it is shown."""
         target = self.batch.target
         texts = [f"{100 * one:.{decimals}f}" if target is None else target.text(one) for one in whole.tolist()]
         return [Decimal(then) - Decimal(now) for now, then in pairwise(texts)]
@@ -225,7 +225,7 @@ class Display:
         return places[0] if len(places) == 1 and batch.criterion.kind not in ("cutoff", "cutoffs") else None
 
     def _for_people(self, statement: Statement, section: str) -> Statement:
-        """A rule, or what to do about it, without the names of options, where there is a phrase for that."""
+        """Return a rule, or what to do about it, without the names of options, where there is a phrase for that."""
         own = f"{section}_{statement.kind}"
         return Statement(own, statement.fields) if own in self.formatter.wording.phrases else statement
 

@@ -22,7 +22,7 @@ _SCHEMAS = "#/components/schemas/{name}"
 
 
 def document(versions: Mapping[str, Version], limits: Limits, *, has_keys: bool, root: str = "") -> dict[str, Any]:
-    """The document, for the explainers as they are now; ``root``: the path that all others begin with."""
+    """Return the document, for the explainers as they are now; ``root``: the path that all others begin with."""
     _, schemas = msgspec.json.schema_components([Range], ref_template=_SCHEMAS)
     schemas |= {"Error": _ERROR, "Explanation": _EXPLANATION}
     paths: dict[str, Any] = {

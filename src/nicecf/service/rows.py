@@ -112,7 +112,7 @@ class RowReader:
 
     @classmethod
     def of(cls, schema: Schema, *, largest: float = LARGEST) -> RowReader:
-        """The reader for tables of a schema; SchemaError if two columns would have the same name in JSON.
+        """Return the reader for tables of a schema; SchemaError if two columns would have the same name in JSON.
 
         ``largest``: the largest number that the model takes.
         """

@@ -96,7 +96,7 @@ def _check_size(content: bytes, most_rows: int, most_columns: int) -> None:
 
 
 def _without_apostrophes(table: FileTable) -> FileTable:
-    """The table; one that the page saved has no apostrophes before what looks like a formula any more."""
+    """Return the table; one that the page saved has no apostrophes before what looks like a formula any more."""
     names = [str(name) for name in table.frame.columns[:2]]
     saved = [[words[f"table_{name}"] for name in ("row", "state")] for words in map(page.words, page.LANGUAGES)]
     return files.without_apostrophes(table) if names in saved else table

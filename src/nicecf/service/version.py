@@ -83,7 +83,7 @@ class Version:
         seconds: float,
         labels: Sequence[str] | None = None,
     ) -> Answers:
-        """The same as one HTML page for all rows; ``labels``: what each of them is called."""
+        """Explain checked rows as one HTML page; ``labels``: what each of them is called."""
         cfs = self._explained(rows, arguments, parameters, seconds)
         if labels is not None:
             cfs = Counterfactuals(replace(cfs.batch, labels=pd.Index(labels)[cfs.batch.rows]))
@@ -120,7 +120,7 @@ class Version:
         return replace(next(iter(self.wordings.values()), Wording()), language=language)
 
     def _wording_for(self, parameters: Parameters) -> Wording:
-        """How things are called in the answer to a request; of scores there are other classes than those with names."""
+        """Return how things are called in an answer: a target of scores makes classes of its own, without names."""
         wording = self.wording(parameters.language)
         return wording if parameters.target_score is None else replace(wording, classes={}, probabilities={})
 

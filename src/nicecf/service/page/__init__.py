@@ -54,7 +54,7 @@ def kind_of(name: str) -> str:
 
 
 def words(language: str) -> dict[str, str]:
-    """The phrases of the page in a language, and those for numbers, values and lists."""
+    """Return the phrases of the page in a language, and those for numbers, values and lists."""
     phrases = phrases_of(language)
     wanted = {key: text for key, text in phrases.items() if key.startswith(("page.", "number.", "value.", "list."))}
     return {key.removeprefix("page."): text for key, text in wanted.items()} | {"code": language}

@@ -27,7 +27,7 @@ _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 
 
 def asked(batch: Batch, formatter: HtmlFormatter) -> str:
-    """What was wanted, what decides, and the rules in words."""
+    """Return what was wanted, what decides, and the rules in words."""
     known, teller = batch.provenance.about(), formatter.teller
     rules = _rules(batch)
     statements = _statements(batch, rules[0] if rules else {}, known["options"], formatter)
@@ -41,7 +41,7 @@ def asked(batch: Batch, formatter: HtmlFormatter) -> str:
 
 
 def _rules(batch: Batch) -> list[dict[str, Json]]:
-    """The rules of the first rows."""
+    """Return the rules of the first rows."""
     return [batch.provenance.rules(int(row)) for row in batch.rows[:_ROWS_OF_RULES]]
 
 
@@ -52,7 +52,7 @@ def _are_alike(rules: list[dict[str, Json]]) -> bool:
 def _statements(
     batch: Batch, rules: dict[str, Json], options: Mapping[str, Json], formatter: HtmlFormatter
 ) -> Iterator[Statement]:
-    """The rules of a row as statements, without those that name what is protected."""
+    """Return the rules of a row as statements, without those that name what is protected."""
     constraints, schema = Constraints(**rules), batch.schema
 
     def is_date(feature: Hashable) -> bool:
@@ -158,7 +158,7 @@ def about(batch: Batch, more: Mapping[str, str], formatter: HtmlFormatter) -> st
 
 
 def _library_of(model: str, known: Mapping[str, str]) -> dict[str, str]:
-    """The version of the library that a model is from, where that is known and not told already."""
+    """Return the version of the library that a model is from, where that is known and not told already."""
     package = model.partition(".")[0]
     package = _DISTRIBUTIONS.get(package, package)
     try:

@@ -25,7 +25,7 @@ _LABELS_SHOWN = 3
 
 
 def what_changes(cases: Cases, summary: Summary, formatter: HtmlFormatter) -> str:
-    """How often each feature changes, and how, for each decision; not those that follow from others."""
+    """Return how often each feature changes, and how, for each decision; not those that follow from others."""
     parts = []
     columns = [formatter.say(name) for name in ("feature", "changes_in", "typical", "span")]
     for _, those in summary.features.groupby(pd.factorize(summary.features["predicted"])[0]):
@@ -66,7 +66,7 @@ def _feature(line: dict[Hashable, CellValue], formatter: HtmlFormatter) -> list[
 
 
 def no_way(cases: Cases, formatter: HtmlFormatter) -> str:
-    """The cases without a counterfactual in groups, by decision and by what stands in the way."""
+    """Return the cases without a counterfactual in groups, by decision and by what stands in the way."""
     batch, teller = cases.batch, formatter.teller
     groups: dict[tuple[Json, ...], list[int]] = {}
     for row in np.flatnonzero(~batch.found).tolist():
@@ -91,7 +91,7 @@ def no_way(cases: Cases, formatter: HtmlFormatter) -> str:
 
 
 def _in_the_way(reason: Statement, relaxation: Relaxation | None, formatter: Formatter) -> str:
-    """What stands in the way of a case, without the words of those who train models."""
+    """Return what stands in the way of a case, without the words of those who train models."""
     if _is_proven(reason):
         return formatter.clauses(reason)
     if relaxation is None:
@@ -100,12 +100,12 @@ def _in_the_way(reason: Statement, relaxation: Relaxation | None, formatter: For
 
 
 def _is_proven(reason: Statement) -> bool:
-    """Whether a reason is a proof, which a letter has no words for."""
+    """Return whether a reason is a proof, which a letter has no words for."""
     return reason.kind.startswith("infeasible")
 
 
 def costs(cases: Cases, summary: Summary, options: dict[str, Json], formatter: HtmlFormatter) -> str:
-    """How many changes the cases of each decision need, and what these cost."""
+    """Return how many changes the cases of each decision need, and what these cost."""
     groups, teller = summary.groups, formatter.teller
     if not cases.is_changed.any():
         return ""
@@ -137,7 +137,7 @@ def costs(cases: Cases, summary: Summary, options: dict[str, Json], formatter: H
 
 
 def _becomes(cases: Cases, formatter: HtmlFormatter) -> str:
-    """How often each decision became which; nothing where there is only one other."""
+    """Return how often each decision became which; nothing where there is only one other."""
     batch, teller = cases.batch, formatter.teller
     if len(batch.classes) < 3:
         return ""
@@ -151,7 +151,7 @@ def _becomes(cases: Cases, formatter: HtmlFormatter) -> str:
 
 
 def unseen(cases: Cases, formatter: HtmlFormatter) -> str:
-    """How many cases have values that training never saw, and of which features."""
+    """Return how many cases have values that training never saw, and of which features."""
     batch = cases.batch
     found, n_unseen = unseen_in(batch, np.arange(len(batch)), but=formatter.protected)
     is_guarded = any(column.common is not None for column in batch.schema.columns)

@@ -15,7 +15,7 @@ _EXAMPLES = 3
 
 
 def examples(cases: Cases, formatter: HtmlFormatter) -> str:
-    """The chapter of examples; nothing where no case changes."""
+    """Return the chapter of examples; nothing where no case changes."""
     chosen = _chosen(cases)
     if not chosen:
         return ""
@@ -32,7 +32,7 @@ def examples(cases: Cases, formatter: HtmlFormatter) -> str:
 
 
 def _chosen(cases: Cases) -> dict[int, tuple[str, int]]:
-    """The positions of the examples, each with its kind and how many cases change the same features."""
+    """Return the positions of the examples, each with its kind and how many cases change the same features."""
     rows, distances = np.flatnonzero(cases.is_changed), cases.batch.distances
     if not len(rows):
         return {}
@@ -56,6 +56,6 @@ def _chosen(cases: Cases) -> dict[int, tuple[str, int]]:
 
 
 def _middle(cases: Cases, rows: Ints) -> int:
-    """The case with the median distance among some, of two in the middle the nearer one."""
+    """Return the case with the median distance among some, of two in the middle the nearer one."""
     order = np.argsort(cases.batch.distances[rows], kind="stable")
     return int(rows[order[(len(rows) - 1) // 2]])

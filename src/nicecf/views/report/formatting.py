@@ -77,7 +77,7 @@ class HtmlFormatter:
         return text(self.formatter.label(label))
 
     def value(self, feature: Hashable, value: CellValue) -> str:
-        """A value of a feature; a number with the decimals of its column."""
+        """Return a value of a feature; a number with the decimals of its column."""
         # A category may be a whole number, whose thousands are not set apart.
         if isinstance(value, float) or (is_number(value) and len(self.columns[feature].edges)):
             return text(self.formatter.measured(feature, self._digits(feature, float(value))))
@@ -86,7 +86,7 @@ class HtmlFormatter:
         return text(self.formatter.value(feature, value))
 
     def difference(self, feature: Hashable, before: float, after: float | timedelta) -> str:
-        """What two numbers of a feature differ by, as they are shown, with its sign; a duration as it is."""
+        """Return what two numbers of a feature differ by, as they are shown, with its sign; a duration as it is."""
         if isinstance(after, timedelta):
             return self.teller.signed(after)
         difference = Decimal(self._digits(feature, after)) - Decimal(self._digits(feature, before))
@@ -105,7 +105,7 @@ class HtmlFormatter:
         return fixed if is_same or is_rounded else significant(value)
 
     def disclosed(self, known: Mapping[str, Json]) -> dict[str, Json]:
-        """What is known of options or rules, without what is protected."""
+        """Return what is known of options or rules, without what is protected."""
         return {name: self._disclosed(value) for name, value in known.items() if name not in self.protected_names}
 
     def _disclosed(self, value: Json) -> Json:

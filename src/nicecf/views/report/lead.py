@@ -21,7 +21,7 @@ _ONE_WAY = 0.75
 
 
 def head(title: str, date: dt.date, cases: Cases, n_counterfactuals: int, formatter: HtmlFormatter) -> str:
-    """The title with the day, what the model asks of people, and the figures that matter most."""
+    """Return the title with the day, what the model asks of people, and the figures that matter most."""
     totals, teller = totals_of(cases.batch), formatter.teller
     tiles = [(totals.rows, "tile_cases_one" if totals.rows == 1 else "tile_cases"), (totals.changed, "tile_changed")]
     tiles += [(totals.unchanged, "tile_unchanged"), (totals.not_found, "tile_not_found")]
@@ -133,7 +133,7 @@ def _ask(cases: Cases, changed: Ints, unit: int, formatter: HtmlFormatter) -> st
 
 
 def _is_flag(before: Floats, after: Floats) -> bool:
-    """Whether a number is 0 or 1 in all cases."""
+    """Return whether a number is 0 or 1 in all cases."""
     return bool(np.isin(np.stack([before, after]), (0, 1)).all())
 
 

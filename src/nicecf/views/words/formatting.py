@@ -110,7 +110,7 @@ class FormattedExplanation:
 def formatted(
     batch: Batch, formatter: Formatter, *, ask: bool, boxes: Sequence[Box | None] | None = None
 ) -> list[FormattedExplanation]:
-    """The explanations in parts. ``ask``: whether the model may be asked how far numbers can be rounded.
+    """Return the explanations in parts. ``ask``: whether the model may be asked how far numbers can be rounded.
 
     ``boxes``: of each entry, to be stated; then no number is rounded.
     """
