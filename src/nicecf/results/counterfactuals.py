@@ -323,7 +323,7 @@ class Counterfactuals:
         wording: Wording | None = None,
         about: Mapping[str, str] | None = None,
     ) -> str:
-        """Return one HTML page for people that needs nothing else: what the model asks of them, what it costs, every case.
+        """Return one HTML page for people: what the model asks of them, what it costs, every case.
 
         Written to ``path`` if given, completely or not at all; raises FileError if that fails. It holds the rows
         of at most 500 explanations, the first 50 of those that change with a picture, and opens without a network.
