@@ -411,7 +411,7 @@ def test_a_notebook_counts_the_changes_that_it_folds(monkeypatch):
 
 def test_a_report_has_what_follows_in_its_table_and_nowhere_among_the_changes(cfs):
     html = cfs.to_html(wording=Wording(names={"burden": "the <burden>"}))
-    assert "<b>2</b><span>changes</span>" in html
+    assert "<b>2</b><span>number of changes</span>" in html
     assert f'<td class="n"><span class="soft">follows</span></td><td class="n">{NOTHING}</td>' in html
     (row,) = re.findall(r'<details class="row changed"><summary>.*?</summary>', html, re.DOTALL)
     assert "income" in row
